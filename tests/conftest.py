@@ -22,7 +22,6 @@ from tests.endings import ENDINGS
 from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
 from tests.jvms import MOST, MOST_OF_A_CLUSTER, Census
-from tests.schedules.counting import Counting
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
@@ -64,7 +63,6 @@ def pytest_configure(config: pytest.Config) -> None:
         census := Census(MOST_OF_A_CLUSTER if config.getoption("--part") == "clusters" else MOST)
     )
     census.start()
-    config.pluginmanager.register(Counting())
 
 
 @pytest.hookimpl(tryfirst=True)

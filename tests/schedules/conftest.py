@@ -8,10 +8,8 @@ from pytest_django import Settings
 
 from tests.lake.aws.conftest import _own_environment  # noqa: F401
 from tests.schedules.clock import Clock, stopped_clock
-from tests.schedules.counting import PROPERTY
 from tests.schedules.exploring import ALL, FEW, INTERRUPTIONS, Theatre
 from tests.schedules.place import ENDPOINT
-from tests.schedules.scenes import Turns
 from tests.schedules.straight import go_straight
 
 
@@ -40,16 +38,9 @@ def full_theatre(make_theatre: Callable[..., Theatre]) -> Theatre:
 
 @pytest.fixture
 def make_theatre(
-    db: None, clock: Clock, monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path, record_property
-) -> Iterator[Callable[..., Theatre]]:
+    db: None, clock: Clock, monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
+) -> Callable[..., Theatre]:
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(ENDPOINT)
     go_straight(monkeypatch)
-    made: list[Theatre] = []
-
-    def make(most: int, interruptions: tuple[Turns, ...]) -> Theatre:
-        made.append(Theatre(clock, monkeypatch, most, interruptions))
-        return made[-1]
-
-    yield make
-    record_property(PROPERTY, sum(theatre.played for theatre in made))
+    return lambda most, interruptions: Theatre(clock, monkeypatch, most, interruptions)

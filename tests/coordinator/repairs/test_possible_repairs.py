@@ -1,4 +1,4 @@
-"""An offer is shown exactly where a plan may follow, over planted lakes and random ones; tests/schedules has lives."""
+"""An offer is shown exactly where a plan may follow, over planted lakes and random ones."""
 
 from collections.abc import Iterator
 from dataclasses import replace

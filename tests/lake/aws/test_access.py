@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import boto3
 import pytest
 
-from lake.aws.access import Access, open_lake
+from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from tests.lake.aws.conftest import KEYS
 from tests.lake.aws.stub import Reply, quick
@@ -27,15 +27,6 @@ def assumed(minutes, key_id="ASIAROLE"):
 
 def signer(heard):
     return heard.headers["authorization"].partition("Credential=")[2].partition("/")[0]
-
-
-def test_keys_of_the_environment_sign(stub, monkeypatch):
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "from-environment")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    stub.play(OBJECT)
-    with quick(stub.url, static_credentials=None) as lake:
-        lake.s3.get("lake", "k")
-    assert signer(stub.heard[0]) == "from-environment"
 
 
 def test_keys_of_a_profile_sign(stub, monkeypatch, tmp_path):
@@ -67,12 +58,6 @@ def test_keys_given_outright_need_no_profile(stub, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "nobody")
     stub.play(OBJECT)
     assert quick(stub.url).s3.get("lake", "k").data == b"1"
-
-
-def test_an_unknown_region_is_refused_at_opening():
-    with pytest.raises(AwsError) as raised:
-        open_lake(Access("moon"))
-    assert raised.value.code == "UnknownRegion"
 
 
 def test_a_role_is_taken_with_its_external_id(stub):
@@ -115,16 +100,6 @@ def test_a_refused_role_names_the_missing_permission_and_is_asked_for_once(stub)
                 lake.s3.get("lake", "k")
     assert len(stub.heard) == 1
     assert (raised.value.permission, raised.value.operation) == ("sts:AssumeRole", "sts:AssumeRole")
-
-
-def test_a_role_of_a_whole_sts_reads_a_bucket(endpoint, s3, bucket):
-    s3.put_object(Bucket=bucket, Key="k", Body=b"1")
-    access = Access(
-        "us-east-1", role_arn=ROLE, external_id="x", endpoint_url=endpoint, static_credentials=("sandbox", "sandbox")
-    )
-    with open_lake(access) as lake:
-        assert lake.s3.get(bucket, "k").data == b"1"
-        assert lake.requests.by_operation == {"sts:AssumeRole": 1, "s3:GetObject": 1}
 
 
 def test_secrets_are_not_in_an_access_repr():

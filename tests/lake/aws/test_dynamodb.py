@@ -100,13 +100,6 @@ def test_a_scan_brings_every_item_once(lake, put, log_store, segments):
     assert sorted(versions_of(lake.dynamodb.scan(log_store, segments=segments))) == list(range(120))
 
 
-def test_a_scan_goes_on_over_pages(lake, put, log_store):
-    put(*(entry(version=n, filler={"S": "x" * 300_000}) for n in range(8)))
-    pages = list(lake.dynamodb.scan(log_store, segments=1))
-    assert len(pages) > 1
-    assert sorted(versions_of(pages)) == list(range(8))
-
-
 def test_a_failing_segment_ends_the_scan(stub, stub_lake):
     def page(heard, number):
         if orjson.loads(heard.body)["Segment"] == 2:
@@ -139,18 +132,6 @@ def test_a_description_states_key_schema_and_billing(lake, log_store):
     assert (store.name, store.status, store.billing) == (log_store, "ACTIVE", "on_demand")
     assert store.created_at.tzinfo is not None
     assert store.unknown == ()
-
-
-def test_a_description_states_capacity_of_a_provisioned_table(lake, dynamodb, log_store):
-    dynamodb.update_table(
-        TableName=log_store,
-        BillingMode="PROVISIONED",
-        ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 6},
-        DeletionProtectionEnabled=True,
-    )
-    store = lake.dynamodb.describe(log_store)
-    assert (store.billing, store.read_capacity, store.write_capacity) == ("provisioned", 5, 6)
-    assert store.deletion_protection is True
 
 
 def test_a_description_states_time_to_live_and_recovery(lake, dynamodb, log_store):

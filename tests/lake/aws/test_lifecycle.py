@@ -44,16 +44,6 @@ def test_no_rules_left_deletes_the_configuration(stub, stub_lake):
     assert stub.heard[1].method == "DELETE"
 
 
-def test_a_bucket_elsewhere_is_followed_and_written_there(stub, stub_lake):
-    elsewhere = Reply(301, b"<Error><Code>PermanentRedirect</Code></Error>", {"x-amz-bucket-region": "eu-west-1"})
-    stub.play(elsewhere, Reply(200))
-
-    write_lifecycle(stub_lake, "b", Lifecycle((parse_rule(RULE),)))
-
-    assert "/eu-west-1/s3/" in stub.heard[1].headers["authorization"]
-    assert stub.heard[1].body == stub.heard[0].body
-
-
 def test_a_denied_write_names_the_permission(stub, stub_lake):
     stub.play(DENIED)
 

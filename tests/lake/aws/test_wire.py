@@ -130,11 +130,6 @@ def test_a_server_that_stays_silent_is_given_up(stub):
     assert "nothing was sent for 0.5 s" in str(error)
 
 
-def test_a_body_that_always_breaks_off_is_given_up(stub, stub_lake):
-    stub.play(Reply(body=b"0123456789", cut=4))
-    assert "broke before the answer was complete" in str(failure(lambda: stub_lake.s3.get("lake", "k")))
-
-
 def test_a_closed_port_is_one_sentence():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -149,14 +144,6 @@ def test_a_validation_error_is_not_asked_again(stub, stub_lake):
     error = failure(lambda: query_once(stub_lake))
     assert (error.code, len(stub.heard)) == ("ValidationException", 1)
     assert "DynamoDB table delta_log failed: The provided key element does not match the schema" in str(error)
-
-
-def test_access_denied_names_permission_and_request(stub, stub_lake):
-    body = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message><RequestId>R1</RequestId></Error>"
-    stub.play(Reply(403, body))
-    error = failure(lambda: list_once(stub_lake))
-    assert error.is_access_denied
-    assert (error.permission, error.request_id, error.operation) == ("s3:ListBucket", "R1", "s3:ListObjectsV2")
 
 
 def test_a_denied_head_has_no_body_and_still_names_its_permission(stub, stub_lake):
@@ -237,10 +224,3 @@ def test_keys_are_sent_percent_encoded_exactly(stub, stub_lake):
     stub.play(OBJECT)
     stub_lake.s3.get("lake", "a b/../ü+%=~\n&c")
     assert stub.heard[0].target == "/lake/a%20b/../%C3%BC%2B%25%3D~%0A%26c"
-
-
-def test_connections_are_kept_alive(stub, stub_lake):
-    stub.play(OBJECT)
-    for _ in range(5):
-        stub_lake.s3.get("lake", "k")
-    assert len(stub._open) == 1

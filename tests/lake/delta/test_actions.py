@@ -33,11 +33,6 @@ def test_a_commit_says_who_did_what_and_when():
     )
 
 
-def test_an_ordinary_commit_changes_neither_protocol_nor_metadata():
-    commit = read_commit(7, commit_bytes())
-    assert (commit.protocol, commit.metadata, commit.problems) == (None, None, ())
-
-
 def test_protocol_and_metadata_are_read():
     features = {"readerFeatures": ["vacuumProtocolCheck"], "writerFeatures": ["coordinatedCommits-preview"]}
     data = commit_bytes(protocol(3, 7, **features), metadata(properties={"delta.appendOnly": "true"}, name="orders"))
@@ -73,10 +68,6 @@ def test_good_lines_around_a_bad_one_are_read():
     commit = read_commit(7, commit_bytes(commit_info("WRITE")) + b"}{\n" + commit_bytes(add(), newline=False))
     assert (commit.info.operation, commit.info.added_files, commit.info.lines) == ("WRITE", 1, 2)
     assert [problem.place for problem in commit.problems] == [f"{NAME} line 2"]
-
-
-def test_one_action_spread_over_two_lines_is_two_bad_lines():
-    assert len(problems(b'{"add":{"path":"a"\n"b":1}}')) == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"  \r\n"])
@@ -118,11 +109,6 @@ def test_a_malformed_action_is_named_with_its_line(line, reason):
     assert problems(line) == [(f"{NAME} line 1", reason)]
 
 
-def test_a_malformed_protocol_does_not_hide_a_good_one():
-    data = commit_bytes(protocol(1, 2)) + b'{"protocol":7}'
-    assert read_commit(7, data).protocol == ProtocolAction(1, 2)
-
-
 def test_an_unknown_action_is_counted_and_no_problem():
     commit = read_commit(7, b'{"domainMetadata":{"domain":"delta.clustering"}}')
     assert (commit.info.lines, commit.problems) == (1, ())
@@ -147,10 +133,6 @@ def test_the_head_of_a_commit_gives_its_in_commit_timestamp():
     data = commit_bytes(commit_info("WRITE", in_commit_timestamp=12), add())
     commit = read_commit_head(7, data[:250])
     assert (commit.info.in_commit_timestamp, commit.info.lines, commit.problems) == (12, 1, ())
-
-
-def test_a_head_may_be_the_whole_file():
-    assert read_commit_head(7, commit_bytes(commit_info("WRITE"), newline=False)).info.operation == "WRITE"
 
 
 def test_a_head_that_ends_within_the_first_line_says_how_many_bytes_were_too_few():
@@ -182,11 +164,6 @@ def test_a_commit_cut_off_anywhere_is_read_up_to_the_cut(length):
     data = commit_bytes(commit_info(), *(add(f"part-{number}") for number in range(12)))
     whole_lines = data[:length].count(b"\n")
     assert read_commit(7, data[:length]).info.lines in (whole_lines, whole_lines + 1)
-
-
-def test_ten_thousand_actions_are_read():
-    data = commit_bytes(*(add(f"part-{number}") for number in range(10_000)))
-    assert read_commit(7, data).info.added_files == 10_000
 
 
 @pytest.mark.parametrize(

@@ -104,22 +104,9 @@ def test_of_a_large_checkpoint_only_the_footer_and_two_columns_are_read(large):
     assert checkpoint.bytes_read < checkpoint.size / 10
 
 
-@pytest.mark.slow
-def test_row_groups_after_the_one_with_the_state_are_not_read():
-    checkpoint = Object(checkpoint_bytes(protocol(), metadata(), *adds(60_000), row_group_size=20_000))
-    assert checkpoint.state().metadata.table_id == UUID
-    assert len(checkpoint.ranges) == 2
-
-
 def test_a_part_of_a_checkpoint_may_hold_no_state():
     found = state(checkpoint_bytes(add()), f"{10:020d}.checkpoint.{2:010d}.{2:010d}.parquet")
     assert (found.version, found.protocol, found.metadata, found.problems) == (10, None, None, ())
-
-
-def test_a_parquet_file_without_the_columns_says_nothing():
-    sink = io.BytesIO()
-    pq.write_table(pa.table({"x": [1]}), sink)
-    assert state(sink.getvalue()).protocol is None
 
 
 def test_two_columns_of_one_name_are_a_problem():
@@ -143,10 +130,6 @@ def test_a_v2_checkpoint_in_json_is_read():
     found = state(data, f"{10:020d}.checkpoint.{UUID}.json")
     assert (found.version, found.protocol, found.metadata.table_id) == (10, ProtocolAction(3, 7), UUID)
     assert found.problems == ()
-
-
-def test_a_v2_checkpoint_in_parquet_is_read():
-    assert state(checkpoint_bytes(), f"{10:020d}.checkpoint.{UUID}.parquet").protocol == ProtocolAction(1, 2)
 
 
 def test_a_v2_checkpoint_in_json_that_is_cut_off_is_named_with_its_line():

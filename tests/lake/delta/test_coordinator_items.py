@@ -48,11 +48,6 @@ def test_a_boolean_of_another_type_is_unknown(attribute, value):
     assert registration.problems[0].startswith(f"{attribute} is ")
 
 
-def test_a_boolean_stored_as_text_is_named_with_its_type():
-    registration = read_registration(registration_item(3, acceptingCommits={"S": "True"}), "commits")
-    assert registration.problems == ("acceptingCommits is S 'True', not BOOL.",)
-
-
 @pytest.mark.parametrize("attribute", ["tableVersion", "tableTimestamp", "schemaVersion"])
 @pytest.mark.parametrize("value", [{"N": "-1"}, {"N": str(MAX_VERSION + 1)}, {"N": "2.5"}, {"S": "3"}])
 def test_a_number_that_cannot_be_is_unknown(attribute, value):

@@ -23,10 +23,6 @@ def test_commits_are_by_version_and_ascending():
     assert listing.newest_version == 10
 
 
-def test_an_empty_log_has_no_newest_version():
-    assert read().newest_version is None
-
-
 def test_each_object_goes_where_its_name_says():
     listing = read(
         f"{3:020d}.checkpoint.parquet",
@@ -82,11 +78,6 @@ def test_a_version_beyond_64_bits_is_reported_as_other():
     assert names(read("99999999999999999999.json").other) == ["99999999999999999999.json"]
 
 
-def test_objects_outside_the_log_are_left_out():
-    listing = read_listing(listed("sales/orders/part-0.parquet"), LOG, folders_listed=True)
-    assert (listing.other, listing.total_bytes) == ((), 0)
-
-
 def test_all_bytes_under_the_log_are_counted():
     assert read(commit_name(1), f".{1:020d}.crc.{UUID}.tmp", "notes.txt", size=7).total_bytes == 21
 
@@ -102,8 +93,3 @@ def test_a_listing_of_any_keys_is_read(keys, folders_listed):
     objects = listed(*keys, *(LOG + key for key in keys))
     listing = read_listing(objects, LOG, folders_listed=folders_listed)
     assert listing.total_bytes >= 1_000 * len(keys)
-
-
-def test_ten_thousand_objects_are_read():
-    objects = listed(*(LOG + commit_name(version) for version in range(10_000)))
-    assert len(read_listing(objects, LOG, folders_listed=True).commits) == 10_000
