@@ -35,14 +35,11 @@ app.conf.update(
         "health_check_interval": 30,
     },
     visibility_timeout=VISIBILITY_TIMEOUT_SECONDS,
-    result_backend=None,
-    result_backend_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_SECONDS},
     accept_content=["json"],
     task_serializer="json",
     # A killed worker loses its message; the reaper sees the silent row. Late acknowledgement would run a job twice.
     task_acks_late=False,
     task_ignore_result=True,
-    task_track_started=False,
     task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1, "interval_step": 0.1},
     worker_prefetch_multiplier=1,
     worker_max_tasks_per_child=200,
@@ -51,8 +48,6 @@ app.conf.update(
     task_default_queue="default",
     task_create_missing_queues=False,
     task_queues={name: {"exchange": name, "routing_key": name} for name in settings.QUEUES},
-    timezone="UTC",
-    enable_utc=True,
     beat_schedule={
         "reap": _every(REAP_EVERY_SECONDS, "dashboard.jobs.ticks.reap", "default"),
         "seal": _every(SEAL_EVERY_SECONDS, "dashboard.audit.tasks.seal", "default"),

@@ -2,13 +2,12 @@
 
 Linux hands orphans to the nearest ancestor that has asked for them (PR_SET_CHILD_SUBREAPER, prctl(2)). A keeper between
 the caller and the command asks, so every descendant stays in its tree. It ends them all when the command has ended, and
-as well when its caller has gone, however that died: then a pipe between the two reaches its end.
+as well when its caller has gone, however that died: then the kernel signals it (PR_SET_PDEATHSIG).
 """
 
 import ctypes
 import math
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -21,11 +20,10 @@ from pathlib import Path
 
 from tools.machine import CHECKOUT, say
 
-INTERRUPT = b"i"
 LOOK_EVERY_SECONDS = 0.1
 SETTLING_SECONDS = 20.0
 """How long what a command has ended itself may take to vanish: a JVM that is killed gives its memory back first."""
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 36, 1
 TOO_LONG = 124
 LEFT_BEHIND = 70
 """The exit code where the command left processes behind, and either succeeded or, as pytest says it, tests failed."""
@@ -41,54 +39,53 @@ def run(
 
     Ctrl-C interrupts the command, which may still end its fixtures; a second one ends everything at once.
     """
-    reading, writing = os.pipe()
     keeper = subprocess.Popen(
-        [sys.executable, "-m", "tools.contained", str(reading), str(settling), str(limit), *words],
+        [sys.executable, "-m", "tools.contained", str(os.getpid()), str(settling), str(limit), *words],
         cwd=CHECKOUT,
         env={**os.environ, **environment},
-        pass_fds=[reading],
         start_new_session=True,
     )
-    os.close(reading)
-    try:
-        return keeper.wait()
-    except KeyboardInterrupt:
-        os.write(writing, INTERRUPT)
-    try:
-        return keeper.wait()
-    except KeyboardInterrupt:
-        os.close(writing)
-        return keeper.wait()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            return keeper.wait()
+        except KeyboardInterrupt:
+            keeper.send_signal(number)
+    return keeper.wait()
 
 
 def main() -> int:
-    """Be the keeper: the arguments are the caller's pipe, the seconds for settling and in all, and the command."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    """Be the keeper: the arguments are the caller, the seconds for settling and in all, and the command."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     caller, settling, limit, words = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
+    if os.getppid() != caller:
+        return 128 + signal.SIGHUP
     with tempfile.TemporaryDirectory(prefix="levee-run-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o711)  # a PostgreSQL that runs as another user keeps its socket below
         try:
             command = subprocess.Popen(words, env={**os.environ, "TMPDIR": folder}, close_fds=True)
-            code = _watch(command.pid, caller, time.monotonic() + limit)
+            signal.signal(signal.SIGINT, lambda *_: _interrupt(command.pid))
+            code = _watch(command.pid, time.monotonic() + limit)
             return _settled(code, settling)
         finally:
             _end_all()
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _watch(command: int, caller: int, until: float) -> int:
-    """Wait for the command, passing its caller's interrupts on; SystemExit where the caller has gone."""
+def _interrupt(command: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(command, signal.SIGINT)
+
+
+def _watch(command: int, until: float) -> int:
+    """Wait for the command."""
     while time.monotonic() < until:
-        ready, _, _ = select.select([caller], [], [], LOOK_EVERY_SECONDS)
-        if ready:
-            if os.read(caller, 1) != INTERRUPT:
-                sys.exit(128 + signal.SIGHUP)
-            with suppress(ProcessLookupError):
-                os.kill(command, signal.SIGINT)
         for number, status in _ended():
             if number == command:
                 return os.waitstatus_to_exitcode(status)
+        time.sleep(LOOK_EVERY_SECONDS)
     say("The command took longer than it may, and is ended.")
     sys.exit(TOO_LONG)
 

@@ -53,11 +53,7 @@ def java_version() -> int:
 
 
 def require_java() -> None:
-    """Make sure that Java is there, installing it where that may be done.
-
-    Raises:
-        SetupError: it is missing or too old.
-    """
+    """Make sure of Java, installing it where that may be done; SetupError: it is missing or too old."""
     if java_version() >= OLDEST_JAVA:
         return
     apt_install("openjdk-17-jre-headless", "openjdk-21-jre-headless")

@@ -35,11 +35,7 @@ def main() -> int:
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """Start a fresh server in a temporary folder and yield its DATABASE_URL.
-
-    Raises:
-        SetupError: PostgreSQL is missing, or does not start.
-    """
+    """Start a fresh server in a temporary folder and yield its DATABASE_URL; SetupError: it is missing or fails."""
     programs = _programs()
     with tempfile.TemporaryDirectory(prefix="levee-pg-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -63,7 +63,7 @@ def check_password(request: HttpRequest, act: str, name: str, password: str, *, 
         _failures(request, name).filter(ip_address=client_address(request)).delete()
         return user
     wait = _words(waiting_time(request, name))
-    if is_paused(request):
+    if getattr(request, "axes_locked_out", False):  # the password was not looked at
         raise ValidationError(f"Too many tries. Wait {wait}, or ask an admin for a link to a new password.", "paused")
     exists = User.objects.filter(username=name).exists()
     record(
@@ -75,11 +75,6 @@ def check_password(request: HttpRequest, act: str, name: str, password: str, *, 
         detail=refusal if exists else f"{refusal} Nobody has the name that was given.",
     )
     raise ValidationError(f"{refusal} Wait {wait} before the next try." if wait else refusal, "invalid")
-
-
-def is_paused(request: HttpRequest) -> bool:
-    """Say whether this request's password was not looked at, since its sender has to wait."""
-    return bool(getattr(request, "axes_locked_out", False))
 
 
 def waiting_time(request: HttpRequest, name: str) -> timedelta:

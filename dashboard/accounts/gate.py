@@ -13,12 +13,10 @@ if TYPE_CHECKING:
 
 
 class NotAllowed(PermissionDenied):
-    """The actor's role does not reach; `verb` and `needed_role` say by how much."""
+    """The actor's role does not reach."""
 
     def __init__(self, verb: str, needed_role: Role) -> None:
         super().__init__(f"{verb} needs the role {needed_role.value}. An admin gives it with `levee person`.")
-        self.verb = verb
-        self.needed_role = needed_role
 
 
 class FreshSignInNeeded(PermissionDenied):
@@ -26,7 +24,6 @@ class FreshSignInNeeded(PermissionDenied):
 
     def __init__(self, verb: str) -> None:
         super().__init__(f"{verb} can lose data: type your password again, then repeat it.")
-        self.verb = verb
 
 
 def require(actor: Actor, verb: str, target: str = "", connection: "Connection | None" = None) -> None:

@@ -3,15 +3,13 @@
 from django.conf import settings
 from django.db import models
 
-from dashboard.accounts.roles import Role
-
 
 class Grant(models.Model):
     """A role on one connection. Who has a role everywhere is in the Django group of its name."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants")
     connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="grants")
-    role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
+    role = models.CharField(max_length=16)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "connection"], name="one_grant_a_connection")]

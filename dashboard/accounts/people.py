@@ -41,7 +41,7 @@ class PersonChange:
 
 @dataclass(frozen=True)
 class Saved:
-    """What `save_person` did. `password` is the one it made up, shown this once, or empty."""
+    """What `change_person` did. `password` is the one it made up, shown this once, or empty."""
 
     user: User
     is_new: bool
@@ -54,24 +54,13 @@ def find_person(name: str) -> User | None:
     return User.objects.filter(username=name).first()
 
 
-def save_person(actor: Actor, name: str, change: PersonChange | Role, password: str = "") -> Saved:
+def change_person(
+    actor: Actor, name: str, change: PersonChange, *, password: str = "", makes_password: bool = False
+) -> Saved:
     """Create a person or change one and, where `password` is given, the password; closes their sessions then.
 
-    A new person without a password gets a random one. Raises NotAllowed, and Django's ValidationError for a name
-    or a password that will not do, and where no admin would be left.
-    """
-    made_up = "" if password or User.objects.filter(username=name).exists() else secrets.token_urlsafe(15)
-    change = PersonChange(role=change) if isinstance(change, Role) else change
-    saved = change_person(actor, name, change, password=password or made_up, is_checked=not made_up)
-    return Saved(saved.user, saved.is_new, saved.role, made_up if saved.is_new else "")
-
-
-def change_person(
-    actor: Actor, name: str, change: PersonChange, *, password: str = "", is_checked: bool = True
-) -> Saved:
-    """Create a person or change one; a new one without a password cannot sign in before a link was used.
-
-    `is_checked`: the password has to satisfy the rules. Raises what `save_person` raises.
+    A new one without a password gets a random one, or cannot sign in before a link was used. Raises NotAllowed, and
+    Django's ValidationError for a name or a password that will not do, and where no admin would be left.
     """
     require(actor, VERB, target=name)
     if name.lower() in RESERVED_NAMES:
@@ -81,7 +70,8 @@ def change_person(
         is_new, before = user._state.adding, _document(user)
         if actor.source == "page":  # the command line can always make another
             _refuse_to_lose_the_last_admin(user, change)
-        _set_password(user, password, is_checked)
+        made_up = secrets.token_urlsafe(15) if is_new and makes_password and not password else ""
+        _set_password(user, password, made_up)
         user.email = user.email if change.email is None else change.email
         user.is_active = user.is_active if change.is_active is None else change.is_active
         user.full_clean(exclude=["password"])
@@ -89,10 +79,10 @@ def change_person(
         _set_roles(user, change)
         if not is_new and (password or not user.is_active):
             end_sessions(actor, user)
-        if password or change.is_active:
+        if password or made_up or change.is_active:
             forget_failures(name)
-        _record(actor, user, before, password_changed=bool(password))
-    return Saved(user, is_new, role_of(user), "")
+        _record(actor, user, before, password_changed=bool(password or made_up))
+    return Saved(user, is_new, role_of(user), made_up)
 
 
 def invitation(actor: Actor, user: User) -> str:
@@ -103,11 +93,11 @@ def invitation(actor: Actor, user: User) -> str:
     return reverse("welcome", args=[uid, default_token_generator.make_token(user)])
 
 
-def _set_password(user: User, password: str, is_checked: bool) -> None:
-    if password and is_checked:
-        validate_password(password, user)
+def _set_password(user: User, password: str, made_up: str) -> None:
     if password:
-        user.set_password(password)
+        validate_password(password, user)
+    if password or made_up:
+        user.set_password(password or made_up)
     elif user._state.adding:
         user.set_unusable_password()
 

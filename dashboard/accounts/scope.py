@@ -45,20 +45,6 @@ ConnectionOf = Callable[[Any], Iterable[int | None]]
 _owners: dict[str, ConnectionOf] = {}
 
 
-class NoRole(PermissionDenied):
-    """A person who is signed in and has no role anywhere."""
-
-    def __init__(self) -> None:
-        super().__init__("You have no role yet: an admin gives one.")
-
-
-class WholeConsole(PermissionDenied):
-    """A page that shows every connection, asked for by a person who may see some."""
-
-    def __init__(self) -> None:
-        super().__init__("This page tells of every connection: it needs a role that holds everywhere.")
-
-
 def owned_by(**owners: ConnectionOf) -> None:
     """Register whose things an address names: by the name of its part, such as table_id, a function from its value to
     the connections (none: nothing is there; None: it belongs to no connection)."""
@@ -131,14 +117,14 @@ def choose_connection(request: HttpRequest, name: str) -> Connection | None:
 
 
 def require_visible(request: HttpRequest, url_name: str, parts: dict[str, object]) -> None:
-    """Let a page be made, or raise NoRole, WholeConsole, or Http404 for what belongs to a connection out of sight."""
+    """Let a page be made, or raise PermissionDenied, or Http404 for what belongs to a connection out of sight."""
     numbers = visible(request)
     if numbers is None or url_name in OWN_PAGES:
         return
     if not numbers:
-        raise NoRole
+        raise PermissionDenied("You have no role yet: an admin gives one.")
     if url_name in WHOLE_CONSOLE:
-        raise WholeConsole
+        raise PermissionDenied("This page tells of every connection: it needs a role that holds everywhere.")
     for part, value in parts.items():
         if part in _owners and not any(number in numbers for number in _owners[part](value)):
             raise Http404

@@ -149,7 +149,7 @@ class ChangePassword(PasswordChangeView):
 
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
-    """List everybody. Context of `accounts/people.html`: `people`, each with `shown_role` and `shown_grants`."""
+    """List everybody. Context of `accounts/people.html`: `people`, each with `user`, `role` and `grants`."""
     _only_admins(request)
     rows = list(User.objects.prefetch_related("groups", "grants__connection").order_by("username"))
     listed = [{"user": user, "role": role_of(user) or "", "grants": user.grants.all()} for user in rows]
@@ -160,9 +160,9 @@ def people(request: HttpRequest) -> HttpResponse:
 def new_person(request: HttpRequest) -> HttpResponse:
     """Add a person. Context of `accounts/person.html`: `form`."""
     _only_admins(request)
-    given = request.POST if request.method == "POST" else None
-    form = NewPersonForm(given, connections=Connection.objects.all(), initial={"role": Role.VIEWER.value})
-    if given is not None and form.is_valid():
+    initial = {"role": Role.VIEWER.value}
+    form = NewPersonForm(request.POST or None, connections=Connection.objects.all(), initial=initial)
+    if form.is_valid():
         name = form.cleaned_data["name"]
         if User.objects.filter(username__iexact=name).exists():
             form.add_error("name", f"{name} is there already.")
@@ -177,12 +177,8 @@ def person(request: HttpRequest, pk: int) -> HttpResponse:
     """Show and change a person. Context of `accounts/person.html`: `form`, `person`, `sessions`, `link` (or empty)."""
     _only_admins(request)
     user = get_object_or_404(User, pk=pk)
-    form = PersonForm(
-        request.POST if request.method == "POST" else None,
-        connections=Connection.objects.all(),
-        initial=_as_initial(user),
-    )
-    if request.method == "POST" and form.is_valid() and _saved(request, form, user.get_username()):
+    form = PersonForm(request.POST or None, connections=Connection.objects.all(), initial=_as_initial(user))
+    if form.is_valid() and _saved(request, form, user.get_username()):
         messages.success(request, f"{user.get_username()} is changed.")
         return redirect("person", pk)
     return _page(request, user, form, status=400 if form.errors else 200)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,7 +16,6 @@ from dashboard.audit.log import record
 
 ACKNOWLEDGE = "alert.acknowledge"
 MANAGE = "alert.manage"
-LONGEST = timedelta(days=30)
 
 
 class NotNow(Exception):
@@ -26,13 +25,11 @@ class NotNow(Exception):
 def acknowledge(actor: Actor, alert: Alert, reason: str, until: datetime) -> None:
     """Silence an alert until then, with a reason. Raises NotAllowed, and NotNow where it is over."""
     require(actor, ACKNOWLEDGE, target=alert.headline, connection=alert.connection)
-    now = timezone.now()
     with transaction.atomic():
         won = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(
             state=AlertState.ACKNOWLEDGED,
             acknowledged_by=actor.name[:150],
-            acknowledged_at=now,
-            acknowledged_until=min(until, now + LONGEST),
+            acknowledged_until=until,
             reason=reason[:500],
         )
         if not won:

@@ -1,5 +1,3 @@
-from collections.abc import Iterable
-
 from django.apps import AppConfig
 from django.conf import settings
 from django.db.models.signals import post_migrate
@@ -13,7 +11,7 @@ class AlertsConfig(AppConfig):
         from dashboard.accounts.scope import owned_by
         from dashboard.alerts import problems
         from dashboard.alerts.matching import ensure_default_rules
-        from dashboard.alerts.models import Rule
+        from dashboard.alerts.models import Alert, Rule
         from dashboard.alerts.queries import nav_count
         from dashboard.connections.held import counted_as
         from dashboard.web.navigation import NavItem, register
@@ -21,15 +19,9 @@ class AlertsConfig(AppConfig):
         problems.in_modules.name("dashboard.alerts.own_health")
         register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))
         counted_as(Rule, "alert rule", "alert rules")
-        owned_by(alert_id=_connection_of_alert)
+        owned_by(alert_id=lambda alert_id: Alert.objects.filter(pk=alert_id).values_list("connection_id", flat=True))
         post_migrate.connect(ensure_default_rules, sender=self)
         if settings.SMTP_URL:
-            from dashboard.alerts.mail_server import MailServer
+            from dashboard.alerts.mail_server import mail_carrier
 
-            MailServer.parse(settings.SMTP_URL)  # a start with a server that is none ends here
-
-
-def _connection_of_alert(alert_id: int) -> Iterable[int | None]:
-    from dashboard.alerts.models import Alert
-
-    return Alert.objects.filter(pk=alert_id).values_list("connection_id", flat=True)
+            mail_carrier(settings.SMTP_URL)  # a start with a server that is none ends here

@@ -4,7 +4,7 @@ from django.conf import settings
 
 from dashboard.alerts import webhook
 from dashboard.alerts.delivery import MessageTransport
-from dashboard.alerts.mail_server import MailServer
+from dashboard.alerts.mail_server import mail_carrier
 from dashboard.alerts.outbox import MAIL
 
 
@@ -12,7 +12,7 @@ def transports() -> dict[str, MessageTransport]:
     """Return what carries each channel; what is not set up is left out, and its messages wait."""
     found: dict[str, MessageTransport] = {}
     if url := smtp_url():
-        found[MAIL] = MailServer.parse(url).carry
+        found[MAIL] = mail_carrier(url)
     if settings.WEBHOOK_ORIGINS:
         found["webhook"] = webhook.carry_plain
         found["slack"] = webhook.carry_slack

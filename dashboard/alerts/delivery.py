@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -40,13 +39,9 @@ class PerhapsSent(Exception):
     """The line broke after the message was handed over and before the answer came."""
 
 
-class MessageTransport(Protocol):
-    """Carries messages of one channel. Calls `handed_over` right before the other side may take it, then waits for the
-    answer. Raises NotSent or PerhapsSent."""
-
-    def __call__(self, message: Message, handed_over: Callable[[], None]) -> None: ...
-
-
+MessageTransport = Callable[[Message, Callable[[], None]], None]
+"""Carries a message of one channel. Calls its second argument right before the other side may take it, then waits for
+the answer. Raises NotSent or PerhapsSent."""
 Render = Callable[[Message, datetime], None]
 
 

@@ -62,7 +62,7 @@ def _open(group: ProblemGroup, now: datetime) -> None:
         told_at=now,
         unattended_since=now,
         returned_from=before,
-        **_texts(group, now),
+        **_texts(group),
     )
     with suppress(IntegrityError), transaction.atomic():  # another look may be faster
         alert.save(force_insert=True)
@@ -74,7 +74,7 @@ def _refresh(alert: Alert, group: ProblemGroup, now: datetime) -> None:
     """Bring texts and members up to date; worse than it was is told at once."""
     is_worse = SEVERITIES.index(group.severity) > SEVERITIES.index(alert.severity)
     with transaction.atomic():
-        changed = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(quiet_since=None, **_texts(group, now))
+        changed = Alert.objects.filter(pk=alert.pk, resolved_at=None).update(quiet_since=None, **_texts(group))
         if not changed:
             return
         _refresh_members(alert, group.problems, now)
@@ -155,7 +155,7 @@ def _tell_once(alert: Alert, as_seen: Q, reason: Message.Reason, now: datetime, 
             outbox.queue(alert, reason, alert.reminders if reason is Message.Reason.REMINDER else 1, now)
 
 
-def _texts(group: ProblemGroup, now: datetime) -> dict[str, object]:
+def _texts(group: ProblemGroup) -> dict[str, object]:
     first, is_one = group.first, len(group.problems) == 1
     return {
         "severity": group.severity,
@@ -173,7 +173,6 @@ def _texts(group: ProblemGroup, now: datetime) -> dict[str, object]:
         "link": first.link[:100] if is_one else "",
         "also_tell": sorted({address for problem in group.problems for address in problem.also_tell}),
         "count": len(group.problems),
-        "seen_at": now,
     }
 
 

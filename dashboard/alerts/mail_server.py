@@ -3,8 +3,8 @@
 import smtplib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import formatdate, parseaddr
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
@@ -13,67 +13,57 @@ from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 
-from dashboard.alerts.delivery import NotSent, PerhapsSent
+from dashboard.alerts.delivery import MessageTransport, NotSent, PerhapsSent
 from dashboard.alerts.models import Alert, Message
 from dashboard.alerts.stopping import stop_url
 from dashboard.web.text import one_line
 
 TIMEOUT_SECONDS = 30
+# The schemes of LEVEE_SMTP_URL: without encryption, with STARTTLS, with TLS from the first byte.
 _PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
-@dataclass(frozen=True)
-class MailServer:
-    """Where mail is handed to. `security`: smtp (none), smtp+starttls or smtps."""
+def mail_carrier(url: str) -> MessageTransport:
+    """Return what sends mail through a server such as smtp+starttls://user:password@host:587.
 
-    security: str
-    host: str
-    port: int
-    user: str = ""
-    password: str = ""
+    Raises ImproperlyConfigured without repeating the password.
+    """
+    try:
+        parts = urlsplit(url)
+        scheme, host, port = parts.scheme, parts.hostname, parts.port
+    except ValueError:  # a port above 65,535, or half an address of IPv6
+        scheme, host, port = "", None, None
+    if scheme not in _PORTS or not host:
+        raise ImproperlyConfigured(f"LEVEE_SMTP_URL: write {', '.join(_PORTS)} then ://host:port.")
+    server = EmailBackend(
+        host,
+        port or _PORTS[scheme],
+        unquote(parts.username or ""),
+        unquote(parts.password or ""),
+        use_tls=scheme == "smtp+starttls",
+        use_ssl=scheme == "smtps",
+        timeout=TIMEOUT_SECONDS,
+    )
+    return partial(_carry, server)
 
-    @classmethod
-    def parse(cls, url: str) -> "MailServer":
-        """Read smtp+starttls://user:password@host:587. Raises ImproperlyConfigured without repeating the password."""
+
+def _carry(server: EmailBackend, message: Message, handed_over: Callable[[], None]) -> None:
+    """Send one message. Raises NotSent, or PerhapsSent where the line broke before the server answered."""
+    mail = as_mail(message)
+    try:
         try:
-            parts = urlsplit(url)
-            scheme, host, port = parts.scheme, parts.hostname, parts.port
-        except ValueError:  # a port above 65,535, or half an address of IPv6
-            scheme, host, port = "", None, None
-        if scheme not in _PORTS or not host:
-            raise ImproperlyConfigured(f"LEVEE_SMTP_URL: write {', '.join(_PORTS)} then ://host:port.")
-        return cls(scheme, host, port or _PORTS[scheme], unquote(parts.username or ""), unquote(parts.password or ""))
-
-    def carry(self, message: Message, handed_over: Callable[[], None]) -> None:
-        """Send one message. Raises NotSent, or PerhapsSent where the line broke before the server answered."""
-        mail, server = as_mail(message), self._back_end()
-        try:
-            try:
-                server.open()
-            except (smtplib.SMTPException, OSError) as error:
-                raise self._unreached(error) from error
-            handed_over()
-            _send(server, mail)
-        finally:
-            # How the server takes the goodbye changes nothing about the mail that it has or has not taken.
-            with suppress(smtplib.SMTPException, OSError):
-                server.close()
-
-    def _back_end(self) -> EmailBackend:
-        return EmailBackend(
-            self.host,
-            self.port,
-            self.user,
-            self.password,
-            use_tls=self.security == "smtp+starttls",
-            use_ssl=self.security == "smtps",
-            timeout=TIMEOUT_SECONDS,
-        )
-
-    def _unreached(self, error: Exception) -> NotSent:
-        if isinstance(error, smtplib.SMTPResponseException):
-            return NotSent(_said(error.smtp_code, error.smtp_error))
-        return NotSent(f"{self.host}:{self.port} cannot be reached: {error or type(error).__name__}.")
+            server.open()
+        except smtplib.SMTPResponseException as error:
+            raise NotSent(_said(error.smtp_code, error.smtp_error)) from error
+        except (smtplib.SMTPException, OSError) as error:
+            place = f"{server.host}:{server.port}"
+            raise NotSent(f"{place} cannot be reached: {error or type(error).__name__}.") from error
+        handed_over()
+        _send(server, mail)
+    finally:
+        # How the server takes the goodbye changes nothing about the mail that it has or has not taken.
+        with suppress(smtplib.SMTPException, OSError):
+            server.close()
 
 
 def as_mail(message: Message) -> EmailMultiAlternatives:

@@ -40,9 +40,9 @@ class Recipient(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="recipients"
     )
-    address = models.CharField(max_length=500, blank=True, help_text="mail address or URL; empty for a person")
+    address = models.CharField(max_length=500, blank=True)  # mail address or URL; empty for a person
     digest = models.CharField(max_length=8, choices=Digest.choices, default=Digest.NEVER)
-    is_stopped = models.BooleanField(default=False, help_text="asked not to be told any more")
+    is_stopped = models.BooleanField(default=False)  # asked not to be told any more
     last_error = models.CharField(max_length=500, blank=True)
     last_sent_at = models.DateTimeField(null=True, blank=True)
 
@@ -63,15 +63,15 @@ class Rule(models.Model):
 
     kind = models.CharField(max_length=40)
     name = models.CharField(max_length=100, unique=True)
-    threshold = models.FloatField(help_text="in the unit of the kind")
-    least_severity = models.CharField(max_length=16, default="warning", help_text="info, warning, critical")
+    threshold = models.FloatField()  # in the unit of the kind
+    least_severity = models.CharField(max_length=16, default="warning")  # info, warning, critical
     connection = models.ForeignKey("connections.Connection", null=True, blank=True, on_delete=models.CASCADE)
-    prefix = models.CharField(max_length=1100, blank=True, help_text="s3a:// URI that a table's begins with")
-    plan = models.CharField(max_length=64, blank=True, help_text="name of a backup plan")
+    prefix = models.CharField(max_length=1100, blank=True)  # s3a:// URI that a table's begins with
+    plan = models.CharField(max_length=64, blank=True)  # name of a backup plan
     is_enabled = models.BooleanField(default=True)
-    remind_hours = models.PositiveIntegerField(default=4, help_text="0: no reminders")
-    escalate_hours = models.PositiveIntegerField(default=0, help_text="0: never")
-    quiet_from = models.TimeField(null=True, blank=True, help_text="UTC; what is not critical waits from here")
+    remind_hours = models.PositiveIntegerField(default=4)  # 0: no reminders
+    escalate_hours = models.PositiveIntegerField(default=0)  # 0: never
+    quiet_from = models.TimeField(null=True, blank=True)  # UTC; what is not critical waits from here
     quiet_until = models.TimeField(null=True, blank=True)
     recipients = models.ManyToManyField(Recipient, blank=True, related_name="rules")
     escalate_to = models.ManyToManyField(Recipient, blank=True, related_name="escalations")
@@ -103,31 +103,29 @@ class Alert(models.Model):
     connection = models.ForeignKey("connections.Connection", null=True, on_delete=models.SET_NULL)
     state = models.CharField(max_length=16, choices=AlertState.choices, default=AlertState.OPEN)
     severity = models.CharField(max_length=16)
-    rank = models.PositiveSmallIntegerField(default=1, help_text="of the severity; 0 is critical")
-    title = models.CharField(max_length=100, blank=True, help_text="the sort of trouble, in a few words")
-    code = models.CharField(max_length=60, blank=True, help_text="of the finding, where there is one")
-    subjects = models.JSONField(default=list, help_text="[[name, path], ...]: what it is about, the first few")
+    rank = models.PositiveSmallIntegerField(default=1)  # of the severity; 0 is critical
+    title = models.CharField(max_length=100, blank=True)  # the sort of trouble, in a few words
+    code = models.CharField(max_length=60, blank=True)  # of the finding, where there is one
+    subjects = models.JSONField(default=list)  # [[name, path], ...]: what it is about, the first few
     headline = models.CharField(max_length=400)
     next_step = models.CharField(max_length=400, blank=True)
     meaning = models.TextField(blank=True)
     advice = models.TextField(blank=True)
     warning = models.TextField(blank=True)
-    facts = models.JSONField(default=list, help_text="[[label, value], ...]")
-    path = models.CharField(max_length=400, blank=True, help_text="of the first step; empty where it has several")
-    link = models.CharField(max_length=100, blank=True, help_text="what the button says")
-    also_tell = models.JSONField(default=list, help_text="addresses besides those of the rule")
+    facts = models.JSONField(default=list)  # [[label, value], ...]
+    path = models.CharField(max_length=400, blank=True)  # of the first step; empty where it has several
+    link = models.CharField(max_length=100, blank=True)  # what the button says
+    also_tell = models.JSONField(default=list)  # addresses besides those of the rule
     count = models.PositiveIntegerField(default=1)
     since = models.DateTimeField()
     opened_at = models.DateTimeField()
-    seen_at = models.DateTimeField()
-    quiet_since = models.DateTimeField(null=True, help_text="since when no problem of it is seen")
+    quiet_since = models.DateTimeField(null=True)  # since when no problem of it is seen
     resolved_at = models.DateTimeField(null=True)
-    told_at = models.DateTimeField(help_text="of the last message about it being open")
-    unattended_since = models.DateTimeField(help_text="since when nobody has taken it up")
+    told_at = models.DateTimeField()  # of the last message about it being open
+    unattended_since = models.DateTimeField()  # since when nobody has taken it up
     reminders = models.PositiveIntegerField(default=0)
     escalated_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=150, blank=True)
-    acknowledged_at = models.DateTimeField(null=True)
     acknowledged_until = models.DateTimeField(null=True)
     reason = models.CharField(max_length=500, blank=True)
     returned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="returns")
@@ -207,21 +205,19 @@ class Message(models.Model):
 
     alert = models.ForeignKey(Alert, null=True, on_delete=models.CASCADE, related_name="messages")
     reason = models.CharField(max_length=16, choices=Reason.choices)
-    number = models.CharField(max_length=40, help_text="tells the messages of one reason apart: 1, 2, or a date")
+    number = models.CharField(max_length=40)  # tells the messages of one reason apart: 1, 2, or a date
     recipient = models.ForeignKey(Recipient, null=True, on_delete=models.SET_NULL, related_name="messages")
-    channel = models.CharField(max_length=16, help_text="mail, webhook, slack")
+    channel = models.CharField(max_length=16)  # mail, webhook, slack
     address = models.CharField(max_length=500)
-    folded_into = models.ForeignKey(
-        "self", null=True, on_delete=models.CASCADE, related_name="folded", help_text="the mail that says this too"
-    )
-    state = models.CharField(max_length=16, choices=MessageState.choices, default=MessageState.WAITING)
+    # the mail that says this too
+    folded_into = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="folded")
+    state = models.CharField(max_length=16, default=MessageState.WAITING)
     created_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)
     attempts = models.PositiveIntegerField(default=0)
     claimed_at = models.DateTimeField(null=True)
-    handed_over_at = models.DateTimeField(
-        null=True, help_text="set right before the server may take it: from here on it may have been sent"
-    )
+    # set right before the server may take it: from here on it may have been sent
+    handed_over_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     error = models.CharField(max_length=1000, blank=True)
     message_id = models.CharField(max_length=200, unique=True)

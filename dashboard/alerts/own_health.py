@@ -18,7 +18,7 @@ from dashboard.alerts.matching import is_told, rule_for
 from dashboard.alerts.models import Message, MessageState, Rule
 from dashboard.alerts.problems import Problem, ProblemKind, look, register_source
 from dashboard.audit.models import AuditEntry, AuditQuerySet
-from dashboard.jobs.beats import last_signs
+from dashboard.jobs.beats import silent_since
 from dashboard.jobs.models import Job, JobState
 
 WORKER = ProblemKind("worker-silent", "A worker does not answer", "minutes", threshold=3, least=1, most=1_440)
@@ -49,13 +49,8 @@ def own_problems(now: datetime) -> Iterator[Problem]:
 
 
 def silent_workers(now: datetime) -> Iterator[Problem]:
-    """A queue without a sign of life; one that never had any counts from the first beat of another."""
-    signs = last_signs()
-    known = [at for at in signs.values() if at is not None]
-    for queue, at in signs.items():
-        since = at or (min(known) if known else None)
-        if since is None:
-            continue
+    """Each queue by the time since its last sign of life."""
+    for queue, since in silent_since().items():
         yield Problem(
             kind=WORKER.name,
             key=f"worker:{queue}",

@@ -19,12 +19,11 @@ from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm, NewRuleForm, RecipientForm, RuleForm
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
-from dashboard.alerts.problems import SEVERITIES, ProblemKind, kind_named
-from dashboard.web.paging import choose_size
+from dashboard.alerts.problems import SEVERITIES, kind_named
+from dashboard.web.paging import as_typed, choose_size
 
 STATES = ("active", *AlertState.values)
 MOST_AT_ONCE = 200
-LONGEST_SEARCH = 200
 
 
 @require_safe
@@ -75,7 +74,7 @@ def _filter(request: HttpRequest) -> queries.AlertFilter:
     state, severity = given.get("state", ""), given.get("severity", "")
     return queries.AlertFilter(
         state=state if state in STATES else "active",
-        q=given.get("q", "").strip()[:LONGEST_SEARCH],
+        q=as_typed(given.get("q", "")),
         severity=severity if severity in SEVERITIES else "",
         kind=given.get("kind", "") if kind_named(given.get("kind", "")) else "",
         connection=connection.pk if connection else None,
@@ -91,8 +90,8 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     """
     found = get_object_or_404(seen(request, Alert).select_related("rule", "connection", "returned_from"), pk=alert_id)
     actor = Actor.from_request(request)
-    form = AcknowledgeForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    form = AcknowledgeForm(request.POST or None)
+    if form.is_valid():
         try:
             actions.acknowledge(actor, found, form.cleaned_data["reason"], form.until)
         except actions.NotNow as error:
@@ -196,32 +195,36 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show and change a rule. Context of `alerts/rule.html`: `rule`, `kind`, `form`, `can_manage`, `is_default`."""
-    found = get_object_or_404(Rule, pk=pk)
-    kind = kind_named(found.kind)
-    if kind is None:
-        raise Http404
-    form = RuleForm(request.POST or None, kind=kind, instance=found)
-    if form.is_valid():
-        actions.save_rule(Actor.from_request(request), form)
-        messages.success(request, f"{found.name} is changed.")
-        return redirect("alert-rules")
-    return _rule_page(request, form, kind, found)
+    """Show and change a rule. Context of `alerts/rule.html`: `rule` (None: a new one), `kind`, `form`, `can_manage`,
+    `is_default`."""
+    return _edit(request, RuleForm, get_object_or_404(Rule, pk=pk))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_rule(request: HttpRequest, kind: str) -> HttpResponse:
-    """Add a narrower rule of a kind. Context of `alerts/rule.html`: as above, `rule` is None."""
-    known = kind_named(kind)
-    if known is None:
-        raise Http404
+    """Add a narrower rule of a kind."""
     require_manager(request)
-    draft = Rule(kind=known.name, threshold=known.threshold)
-    form = NewRuleForm(request.POST or None, kind=known, instance=draft)
+    return _edit(request, NewRuleForm, Rule(kind=kind))
+
+
+def _edit(request: HttpRequest, form_of: type[RuleForm], rule: Rule) -> HttpResponse:
+    kind, is_new = kind_named(rule.kind), rule.pk is None
+    if kind is None:
+        raise Http404
+    initial = {"threshold": kind.threshold} if is_new else None
+    form = form_of(request.POST or None, kind=kind, instance=rule, initial=initial)
     if form.is_valid():
         actions.save_rule(Actor.from_request(request), form)
+        messages.success(request, f"{rule.name} is kept.")
         return redirect("alert-rules")
-    return _rule_page(request, form, known, None)
+    context = {
+        "form": form,
+        "kind": kind,
+        "rule": None if is_new else rule,
+        "can_manage": _may(request),
+        "is_default": not is_new and _is_default(rule),
+    }
+    return render(request, "alerts/rule.html", context, status=400 if form.errors else 200)
 
 
 @require_POST
@@ -277,14 +280,3 @@ def _may(request: HttpRequest) -> bool:
 
 def _is_default(rule: Rule) -> bool:
     return rule.narrowness == (False, 0, False)
-
-
-def _rule_page(request: HttpRequest, form: RuleForm, kind: ProblemKind, rule: Rule | None) -> HttpResponse:
-    context = {
-        "form": form,
-        "kind": kind,
-        "rule": rule,
-        "can_manage": _may(request),
-        "is_default": rule is not None and _is_default(rule),
-    }
-    return render(request, "alerts/rule.html", context, status=400 if form.errors else 200)

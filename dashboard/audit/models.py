@@ -35,18 +35,18 @@ class AuditEntry(models.Model):
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False
     )
-    actor_name = models.CharField(max_length=150, help_text="A person's name, schedule or command")
-    source = models.CharField(max_length=16, help_text="page, command, worker")
+    actor_name = models.CharField(max_length=150)  # A person's name, schedule or command
+    source = models.CharField(max_length=16)  # page, command, worker
     ip = models.GenericIPAddressField(null=True, blank=True)
     user_agent = models.CharField(max_length=400, blank=True)
     request_id = models.CharField(max_length=64, blank=True)
-    action = models.CharField(max_length=64, help_text="Namespaced verb, such as lake.observe")
+    action = models.CharField(max_length=64)  # Namespaced verb, such as lake.observe
     target_type = models.CharField(max_length=32, blank=True)
     target_id = models.CharField(max_length=64, blank=True)
     target_label = models.CharField(max_length=2048, blank=True)
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
-    outcome = models.CharField(max_length=16, help_text="requested, done, overtaken, refused, failed")
+    outcome = models.CharField(max_length=16)  # requested, done, overtaken, refused, failed
     detail = models.TextField(blank=True)
     job_id = models.UUIDField(null=True, blank=True, db_index=True)
     aws_request_ids = models.JSONField(default=list)
@@ -79,12 +79,11 @@ class AuditSeal(models.Model):
     outlives an entry that somebody removed, and so tells of it.
     """
 
-    place = models.BigIntegerField(primary_key=True, help_text="1, 2, 3 and so on, without gaps")
-    entry = models.BigIntegerField(unique=True, help_text="The number of the sealed entry")
+    place = models.BigIntegerField(primary_key=True)  # 1, 2, 3 and so on, without gaps
+    entry = models.BigIntegerField(unique=True)  # The number of the sealed entry
     sealed_at = models.DateTimeField()
-    seal = models.CharField(
-        max_length=64, help_text="HMAC-SHA256 of the seal before, of place and time, and of the entry, in hex"
-    )
+    # HMAC-SHA256 of the seal before, of place and time, and of the entry, in hex
+    seal = models.CharField(max_length=64)
 
     class Meta:
         ordering = ("place",)

@@ -1,7 +1,6 @@
 """What an entry says in a sentence: what its actor did, or asked for, and to what."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from uuid import UUID
 
 from dashboard.audit.models import AuditEntry
@@ -60,26 +59,17 @@ def name_jobs_by(titles: Titles) -> None:
     _titles[:] = [titles]
 
 
-@dataclass(frozen=True, slots=True)
-class ToldEntry:
-    """An entry and what it says after its actor's name."""
-
-    entry: AuditEntry
-    says: str
-
-
-def told(entries: Collection[AuditEntry]) -> list[ToldEntry]:
+def told(entries: Collection[AuditEntry]) -> list[tuple[AuditEntry, str]]:
+    """Return each entry with what it says after its actor's name."""
     numbers = {entry.job_id for entry in entries if entry.job_id}
-    known: dict[UUID, str] = {}
-    for titles in _titles:
-        known |= titles(numbers)
-    return [ToldEntry(entry, says(entry, known.get(entry.job_id, "") if entry.job_id else "")) for entry in entries]
+    known = {number: title for titles in _titles for number, title in titles(numbers).items()}
+    return [(entry, says(entry, known.get(entry.job_id, "") if entry.job_id else "")) for entry in entries]
 
 
 def says(entry: AuditEntry, title: str = "") -> str:
     """The sentence, without its actor; `title` is that of the entry's job. What was not done was asked for."""
     if entry.outcome == "refused":
-        return f"was refused: {entry.action}{_on(entry)}"
+        return f"was refused: {entry.action}" + (f" on {short(entry)}" if entry.target_label else "")
     if title:
         verb, _, rest = title.partition(" ")
         past = _DONE.get(verb.rstrip(":"))
@@ -95,7 +85,3 @@ def short(entry: AuditEntry) -> str:
     """What it is about: a table by the last two parts of its path, as lists name it."""
     label = entry.target_label
     return ".".join([part for part in label.split("/") if part][-2:]) if "://" in label else label
-
-
-def _on(entry: AuditEntry) -> str:
-    return f" on {short(entry)}" if entry.target_label else ""

@@ -10,9 +10,8 @@ from django.views.decorators.http import require_safe
 from dashboard.audit.queries import OUTCOMES, AuditFilter, actions, audit_page, export_rows
 from dashboard.audit.sentences import told
 from dashboard.web.exports import export
-from dashboard.web.paging import choose_size
+from dashboard.web.paging import as_typed, choose_size
 
-LONGEST_FILTER = 200
 SHOWN = ("acts", "looks", "all")
 EXPORTS = ("csv", "jsonl")
 
@@ -22,10 +21,10 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     """List what was done, newest first and one row an act; ?actor, action, target, outcome, text, since, until and show
     narrow, ?after continues, ?format exports all that matches, row by row, oldest first.
 
-    Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `rows` (ToldEntry), `wanted` (AuditFilter),
-    `actions` and `outcomes` (the choices of the two selects).
+    Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `rows` (AuditEntry and what it says), `wanted`
+    (AuditFilter), `actions` and `outcomes` (the choices of the two selects).
     """
-    wanted = AuditFilter(**{field.name: _given(request, field.name) for field in fields(AuditFilter)})
+    wanted = AuditFilter(**{field.name: as_typed(request.GET.get(field.name, "")) for field in fields(AuditFilter)})
     if request.GET.get("format") in EXPORTS:
         return export(export_rows(wanted), request.GET["format"], "audit")
     wanted = replace(wanted, show=wanted.show if wanted.show in SHOWN else SHOWN[0])
@@ -38,7 +37,3 @@ def audit(request: HttpRequest) -> HttpResponseBase:
         "outcomes": OUTCOMES,
     }
     return render(request, "audit/list.html", context)
-
-
-def _given(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\0", "").strip()[:LONGEST_FILTER]

@@ -8,14 +8,13 @@ class Connection(models.Model):
 
     name = models.CharField(max_length=64, unique=True)
     region = models.CharField(max_length=32)
-    role_arn = models.CharField(max_length=256, blank=True, help_text="Role to assume; empty: the chain's own identity")
+    role_arn = models.CharField(max_length=256, blank=True)  # Role to assume; empty: the chain's own identity
     external_id = models.CharField(max_length=256, blank=True)
     endpoint_url = models.CharField(max_length=256, blank=True)
     dynamodb_endpoint_url = models.CharField(max_length=256, blank=True)
-    read_only = models.BooleanField(default=False, help_text="Changes of its lake are shown, never made")
-    bucket_owners = models.JSONField(
-        default=dict, help_text="Account by bucket, as first seen: S3 is asked to refuse what another account owns"
-    )
+    read_only = models.BooleanField(default=False)  # Changes of its lake are shown, never made
+    # Account by bucket, as first seen: S3 is asked to refuse what another account owns
+    bucket_owners = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
@@ -66,7 +67,7 @@ def submit(actor: Actor, kind: str, title: str, **work: Unpack[Submission]) -> J
     draft = _draft(actor, kind_named(kind), title, work)
     job, is_new = _create(actor, draft)
     if is_new:
-        transaction.on_commit(lambda: _deliver_new(job))
+        transaction.on_commit(partial(deliver, job.pk, job.queue))
     return job
 
 
@@ -177,10 +178,6 @@ def _record_request(
         detail=detail or job.reason,
         job=job if outcome == "requested" else None,
     )
-
-
-def _deliver_new(job: Job) -> None:
-    deliver(job.pk, job.queue)
 
 
 def _wait_until_finished(job: Job, deadline: float) -> None:

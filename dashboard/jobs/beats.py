@@ -3,8 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import F, Max, Q
-from django.db.models.functions import Greatest
+from django.db.models import Max
 
 from dashboard.jobs.lifecycle import ALIVE
 from dashboard.jobs.models import Job, WorkerBeat
@@ -15,7 +14,7 @@ SILENT_AFTER = timedelta(minutes=3)
 def note_beat(queue: str, worker: str, now: datetime) -> None:
     """Write down that the worker of a queue answers; an older beat does not overwrite a newer one."""
     WorkerBeat.objects.bulk_create([WorkerBeat(queue=queue, worker=worker, at=now)], ignore_conflicts=True)
-    WorkerBeat.objects.filter(Q(at__lt=now), queue=queue).update(worker=worker, at=Greatest(F("at"), now))
+    WorkerBeat.objects.filter(queue=queue, at__lt=now).update(worker=worker, at=now)
 
 
 def silent_queues(now: datetime, after: timedelta = SILENT_AFTER) -> tuple[str, ...]:
@@ -23,9 +22,14 @@ def silent_queues(now: datetime, after: timedelta = SILENT_AFTER) -> tuple[str, 
     beats = dict(WorkerBeat.objects.filter(queue__in=settings.QUEUES).values_list("queue", "at"))
     if len(beats) == len(settings.QUEUES) and all(now - at < after for at in beats.values()):
         return ()
+    return tuple(queue for queue, since in silent_since().items() if now - since >= after)
+
+
+def silent_since() -> dict[str, datetime]:
+    """Return since when each queue shows no life; one that never had any counts from the first sign of another."""
     signs = last_signs()
     known = [at for at in signs.values() if at is not None]
-    return tuple(queue for queue, at in signs.items() if known and now - (at or min(known)) >= after)
+    return {queue: at or min(known) for queue, at in signs.items()} if known else {}
 
 
 def last_signs() -> dict[str, datetime | None]:

@@ -128,9 +128,9 @@ class JobContext:
             step.ended = step.ended or moment_ago()
             self._store()
 
-    def progress(self, done: int, total: int | None, bytes_done: int = 0) -> None:
+    def progress(self, done: int, total: int | None) -> None:
         """Say how far the work is; written at most once a second and at the end of each step. `total` None: unknown."""
-        self._counters = {"done": done, "total": total, "bytes_done": bytes_done}
+        self._counters = {"done": done, "total": total}
         if time.monotonic() - self._written_at >= WRITE_EVERY_SECONDS:
             self._store()
 

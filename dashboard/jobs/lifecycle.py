@@ -19,7 +19,7 @@ ALIVE = (JobState.RUNNING, JobState.CANCELLING)
 def claim(job_id: UUID, worker: str) -> bool:
     """queued → running: of all who try, one wins."""
     now = timezone.now()
-    return _moved(
+    return bool(
         Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(
             state=JobState.RUNNING, started_at=now, heartbeat_at=now, worker=worker[:128], attempt=F("attempt") + 1
         )
@@ -63,7 +63,7 @@ def request_cancel(job_id: UUID, by: str) -> bool:
     queued = Job.objects.filter(pk=job_id, state=JobState.QUEUED)
     if queued.update(state=JobState.CANCELLED, finished_at=now, message=f"Cancelled by {by} before it began.", **asked):
         return True
-    return _moved(Job.objects.filter(pk=job_id, state=JobState.RUNNING).update(state=JobState.CANCELLING, **asked))
+    return bool(Job.objects.filter(pk=job_id, state=JobState.RUNNING).update(state=JobState.CANCELLING, **asked))
 
 
 def lose(job_id: UUID, silent_since: datetime, message: str) -> bool:
@@ -71,7 +71,7 @@ def lose(job_id: UUID, silent_since: datetime, message: str) -> bool:
     silent = Job.objects.filter(pk=job_id, state__in=ALIVE).filter(
         Q(heartbeat_at__lt=silent_since) | Q(heartbeat_at=None)
     )
-    return _moved(
+    return bool(
         silent.update(
             state=JobState.LOST, finished_at=timezone.now(), message=message, error_code="Lost", error_text=message
         )
@@ -80,7 +80,7 @@ def lose(job_id: UUID, silent_since: datetime, message: str) -> bool:
 
 def mark_enqueued(job_id: UUID, previous: datetime | None) -> bool:
     """Note that a message is on its way for a queued job; False: another process has just sent one."""
-    return _moved(
+    return bool(
         Job.objects.filter(pk=job_id, state=JobState.QUEUED, enqueued_at=previous).update(enqueued_at=timezone.now())
     )
 
@@ -91,8 +91,4 @@ def _end(job_id: UUID, state: JobState, **fields: Any) -> bool:
 
 
 def _write(job_id: UUID, **fields: Any) -> bool:
-    return _moved(Job.objects.filter(pk=job_id, state__in=ALIVE).update(**fields))
-
-
-def _moved(rows: int) -> bool:
-    return rows == 1
+    return bool(Job.objects.filter(pk=job_id, state__in=ALIVE).update(**fields))

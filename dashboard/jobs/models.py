@@ -31,30 +31,26 @@ class Job(models.Model):
     """One piece of work on one target. Every change of state is a conditional UPDATE in dashboard.jobs.lifecycle."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    kind = models.CharField(max_length=64, help_text="Name in the job registry, such as observe")
-    title = models.CharField(max_length=200, help_text="What a person reads: Observe the lake")
+    kind = models.CharField(max_length=64)  # Name in the job registry, such as observe
+    title = models.CharField(max_length=200)  # What a person reads: Observe the lake
     queue = models.CharField(max_length=16, default="default")
     connection = models.ForeignKey("connections.Connection", null=True, blank=True, on_delete=models.SET_NULL)
-    target_type = models.CharField(max_length=32, blank=True, help_text="table, store, bucket, plan; empty: the lake")
+    target_type = models.CharField(max_length=32, blank=True)  # table, store, bucket, plan; empty: the lake
     target_id = models.CharField(max_length=64, blank=True)
-    target_label = models.CharField(max_length=2048, blank=True, help_text="Kept although the target may go")
-    target_key = models.CharField(
-        max_length=128, help_text="connection:type:id, what the one active job per kind holds"
-    )
+    target_label = models.CharField(max_length=2048, blank=True)  # Kept although the target may go
+    target_key = models.CharField(max_length=128)  # connection:type:id, what the one active job per kind holds
     params = models.JSONField(default=dict)
-    state = models.CharField(max_length=16, choices=JobState.choices, default=JobState.QUEUED)
-    steps = models.JSONField(
-        default=list, help_text="[{name, state: next|running|done|stopped|failed, detail, started, ended}]"
-    )
+    state = models.CharField(max_length=16, default=JobState.QUEUED)
+    # [{name, state: next|running|done|stopped|failed, detail, started, ended}]
+    steps = models.JSONField(default=list)
     done = models.BigIntegerField(default=0)
-    total = models.BigIntegerField(null=True, help_text="Unknown while null")
-    bytes_done = models.BigIntegerField(default=0)
-    message = models.TextField(blank=True, help_text="The current or final sentence about this job")
+    total = models.BigIntegerField(null=True)  # Unknown while null
+    message = models.TextField(blank=True)  # The current or final sentence about this job
     result = models.JSONField(default=dict)
     error_code = models.CharField(max_length=128, blank=True)
     error_text = models.TextField(blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    requested_by_name = models.CharField(max_length=150, help_text="A person's name, schedule or command")
+    requested_by_name = models.CharField(max_length=150)  # A person's name, schedule or command
     reason = models.CharField(max_length=500, blank=True)
     idempotency_key = models.CharField(max_length=128, null=True, unique=True)  # noqa: DJ001 - null: no key, many may have none
     created_at = models.DateTimeField(auto_now_add=True)
@@ -103,7 +99,7 @@ class JobEvent(models.Model):
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
-    level = models.CharField(max_length=5, default="INFO", help_text="INFO, WARN or ERROR")
+    level = models.CharField(max_length=5, default="INFO")  # INFO, WARN or ERROR
     step = models.CharField(max_length=16, blank=True)
     text = models.TextField()
     data = models.JSONField(default=dict)

@@ -14,6 +14,7 @@ from dashboard.audit.queries import TargetDocument
 from dashboard.commands import document_of
 from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.jobs.overview import SCHEDULE
+from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
 
@@ -79,6 +80,12 @@ def jobs(wanted: JobFilter) -> QuerySet[Job]:
 def job_page(wanted: JobFilter, after: str, size: int) -> Page[Job]:
     """Return one page, newest first; `after` is the cursor that the page before gave."""
     return keyset_page(jobs(wanted), NEWEST, after, size)
+
+
+def nav_count(connection: int | None) -> NavCount | None:
+    """Return the number of jobs that run."""
+    number = jobs(JobFilter(state="running", connection=connection)).count()
+    return NavCount("running", number) if number else None
 
 
 def headline_of(job: Job, usual: "UsualCourse | None" = None) -> str:

@@ -46,20 +46,20 @@ def deliver(job_id: UUID, queue: str, previous: datetime | None = None) -> bool:
     return True
 
 
-def deliver_unclaimed(now: datetime) -> int:
-    """Send the message of each queued job again whose last one left two minutes ago; returns how many."""
+def deliver_unclaimed(now: datetime) -> None:
+    """Send the message of each queued job again whose last one left two minutes ago."""
     limit = now - UNCLAIMED_AFTER
     unclaimed = Job.objects.filter(state=JobState.QUEUED).filter(
         Q(enqueued_at__lt=limit) | Q(enqueued_at=None, created_at__lt=limit)
     )
-    return sum(deliver(job.pk, job.queue, job.enqueued_at) for job in unclaimed.order_by("created_at"))
+    for job in unclaimed.order_by("created_at"):
+        deliver(job.pk, job.queue, job.enqueued_at)
 
 
-def lose_silent(now: datetime) -> int:
-    """End each job that has had no heartbeat for 90 seconds; returns how many."""
-    limit = now - SILENT_AFTER
-    silent = Job.objects.filter(state__in=lifecycle.ALIVE).filter(Q(heartbeat_at__lt=limit) | Q(heartbeat_at=None))
-    return sum(lose_if_silent(job, now) for job in silent)
+def lose_silent(now: datetime) -> None:
+    """End each job that has had no heartbeat for 90 seconds."""
+    for job in Job.objects.filter(state__in=lifecycle.ALIVE):
+        lose_if_silent(job, now)
 
 
 def prune_scheduled(now: datetime) -> int:

@@ -17,11 +17,10 @@ from dashboard.jobs.actions import cancel
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
-from dashboard.web.paging import choose_size
+from dashboard.web.paging import as_typed, choose_size
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
-LONGEST_TEXT = 200
 PAGES_OF_TARGETS = ("table", "store", "bucket")
 
 
@@ -40,8 +39,8 @@ def jobs(request: HttpRequest) -> HttpResponse:
         state=_offered(request, "state", states),
         kind=kind,
         connection=of_connection,
-        text=request.GET.get("q", "").strip()[:LONGEST_TEXT],
-        by=request.GET.get("by", "").strip()[:LONGEST_TEXT],
+        text=as_typed(request.GET.get("q", "")),
+        by=as_typed(request.GET.get("by", "")),
         by_people=not kind,
     )
     page = queries.job_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))

@@ -43,8 +43,7 @@ class Choices:
 def run(choices: Choices, supervisor: Supervisor) -> None:
     """Start everything, watch it until a signal asks for the end, and stop everything.
 
-    Raises:
-        RunError: the port or the folder is taken, or a process cannot be brought up; nothing is left running.
+    Raises RunError where port or folder are taken, or a process cannot be brought up; nothing is left running.
     """
     with home_lock(choices.home):
         _end_leftovers(choices, supervisor)

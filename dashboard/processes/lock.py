@@ -14,11 +14,7 @@ class RunError(Exception):
 
 @contextmanager
 def home_lock(home: Path) -> Iterator[None]:
-    """Hold LEVEE_HOME for this process; the kernel lets go of it however the process ends.
-
-    Raises:
-        RunError: another process holds it.
-    """
+    """Hold LEVEE_HOME for this process; the kernel lets go of it however the process ends. RunError: another has it."""
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "run.lock", "a+") as file:
         try:
@@ -36,11 +32,7 @@ def home_lock(home: Path) -> Iterator[None]:
 
 
 def require_free(port: int) -> None:
-    """Make sure that nothing listens on the loopback port.
-
-    Raises:
-        RunError: something does, or this user may not listen there.
-    """
+    """Raises RunError where something listens on the loopback port, or this user may not."""
     if is_free(port):
         return
     raise RunError(

@@ -12,7 +12,7 @@ from django.db import Error as DatabaseFault
 from django.db import connections
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.people import PersonChange, change_person, find_person, save_person
+from dashboard.accounts.people import PersonChange, change_person, find_person
 from dashboard.accounts.roles import Role
 from dashboard.connections.access import SANDBOX
 from dashboard.connections.signals import lake_emptied
@@ -20,11 +20,7 @@ from dashboard.processes.lock import RunError
 
 
 def prepare_console(say: Callable[[str], None]) -> None:
-    """Bring the database and the static files up to date.
-
-    Raises:
-        RunError: the database cannot be reached or migrated.
-    """
+    """Bring the database and the static files up to date; RunError: the database cannot be reached or migrated."""
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except DatabaseFault as error:
@@ -66,7 +62,7 @@ def ensure_sandbox_people(password_file: Path) -> str:
     for role in Role:
         user, address = find_person(role.value), f"{role.value}@levee.example"
         if user is None or (not kept and user.email == address):
-            save_person(Actor.command(), role.value, PersonChange(role, address, is_active=True), password)
+            change_person(Actor.command(), role.value, PersonChange(role, address, is_active=True), password=password)
     if not kept:
         _keep(password_file, password)
     return password

@@ -48,11 +48,7 @@ def broker_url(home: Path) -> str:
 
 
 def prepare(home: Path) -> None:
-    """Make the folders of data and socket, readable by this user alone.
-
-    Raises:
-        PermissionError: the socket's folder belongs to another user.
-    """
+    """Make the folders of data and socket, for this user alone; PermissionError: the socket's is another user's."""
     for folder in {home / "redis", socket_path(home).parent}:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if folder.stat().st_uid != os.getuid() or folder.is_symlink():

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,28 +80,21 @@ class Supervisor:
         """Run a program that is meant to end, and return its exit code; a stop request ends it."""
         running = self._spawn(program, stays=False)
         self._running.append(running)
-        while running.child.poll() is None and not self.stopping:
-            self.look_after()
-            time.sleep(LOOK_EVERY_SECONDS)
+        for _ in self._looking_after(lambda: running.child.poll() is not None):
+            pass
         if not self.stopping:
             self._running.remove(running)
             running.reader.join(timeout=1)
         return running.child.returncode or 0
 
     def wait_until(self, ready: Callable[[], bool], waiting_for: str) -> None:
-        """Wait for `ready` while the processes live, and say now and then what it waits for; a stop request ends it.
-
-        Raises:
-            RunError: a process died at once, several times in a row.
-        """
+        """Wait for `ready` while the processes live, and say now and then what it waits for; a stop request ends it."""
         began = said_at = time.monotonic()
-        while not self.stopping and not ready():
+        for _ in self._looking_after(ready):
             now = time.monotonic()
             if now - said_at >= SAY_EVERY_SECONDS:
                 self.say(f"{waiting_for} ({now - began:.0f} s)")
                 said_at = now
-            self.look_after()
-            time.sleep(LOOK_EVERY_SECONDS)
 
     def _spawn(self, program: Program, *, stays: bool) -> _Running:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **program.environment, MARK: str(self.home)}
@@ -143,11 +136,16 @@ class Supervisor:
     def watch(self, examine: Callable[[], object] = lambda: None) -> None:
         """Look after the processes until a signal asks for the end, and `examine` them every quarter of a minute."""
         examined_at = time.monotonic()
-        while not self.stopping:
-            self.look_after()
+        for _ in self._looking_after(lambda: False):
             if time.monotonic() - examined_at >= EXAMINE_EVERY_SECONDS:
                 examine()
                 examined_at = time.monotonic()
+
+    def _looking_after(self, is_over: Callable[[], bool]) -> Iterator[None]:
+        """Look after the processes, yielding after each look, until it is over or a signal has asked for the end."""
+        while not self.stopping and not is_over():
+            self.look_after()
+            yield
             time.sleep(LOOK_EVERY_SECONDS)
 
     def up_for(self, seconds: float) -> list[Program]:
@@ -163,11 +161,7 @@ class Supervisor:
                 _kill_group(running.child, signal.SIGKILL)
 
     def look_after(self) -> None:
-        """Start again what has died.
-
-        Raises:
-            RunError: a process died at once, several times in a row.
-        """
+        """Start again what has died. Raises RunError where a process died at once, several times in a row."""
         for place, running in enumerate(self._running):
             code = running.child.poll()
             if running.stays and code is not None and not self.stopping:

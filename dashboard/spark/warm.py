@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from celery.signals import worker_process_shutdown
 from django.conf import settings
@@ -18,7 +18,6 @@ from lake.aws.access import Lake
 from lake.spark import archive
 from lake.spark.client import SparkWorker
 from lake.spark.deployment import read_deployment, read_extra_jars
-from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import Credentials, LogStore, WorkerSettings
 
@@ -26,30 +25,16 @@ KEYS_LAST_SECONDS = 40 * 60
 """How long a worker keeps the keys of an assumed role, which end after an hour."""
 
 
-class SparkPort(Protocol):
-    """What a job needs of Spark (lake.spark.client.SparkWorker)."""
-
-    def run(
-        self,
-        job: SparkJob,
-        on_progress: Callable[[SparkProgress], None] = ...,
-        *,
-        check: Callable[[], None] = ...,
-    ) -> SparkOutcome: ...
-
-    def close(self) -> None: ...
-
-
 @dataclass(slots=True)
 class _Held:
     """A worker with what it was made for, and the time.monotonic() until which its keys are good."""
 
     purpose: tuple[Any, ...]
-    worker: SparkPort
+    worker: SparkWorker
     good_until: float
 
 
-def _open_worker(settings: WorkerSettings, home: Path) -> SparkPort:
+def _open_worker(settings: WorkerSettings, home: Path) -> SparkWorker:
     """A worker that starts slowly the first time, while what makes the later starts quick is made beside it."""
     archive.prepare(settings, home)
     return SparkWorker(settings, home)
@@ -58,12 +43,12 @@ def _open_worker(settings: WorkerSettings, home: Path) -> SparkPort:
 class WarmWorker:
     """Holds at most one worker; another endpoint, region, credential or log store replaces it."""
 
-    def __init__(self, open_worker: Callable[[WorkerSettings, Path], SparkPort] = _open_worker) -> None:
+    def __init__(self, open_worker: Callable[[WorkerSettings, Path], SparkWorker] = _open_worker) -> None:
         self.open_worker = open_worker
         self._lock = Lock()
         self._held: _Held | None = None
 
-    def borrow(self, connection: Connection, lake: Lake, log_store: str = "", bucket_region: str = "") -> SparkPort:
+    def borrow(self, connection: Connection, lake: Lake, log_store: str = "", bucket_region: str = "") -> SparkWorker:
         """The worker for this connection, whose commits go through `log_store` where one is named.
 
         S3 is asked in `bucket_region`, "" for that of the connection.

@@ -20,6 +20,7 @@ from django.db.models.expressions import OrderBy
 Row = TypeVar("Row", bound=models.Model)
 
 SIZES = (20, 50, 100, 200)
+_LONGEST_TYPED = 200
 _LONGEST_CURSOR = 8_192
 
 
@@ -75,6 +76,11 @@ def choose_sort(offered: Sequence[Sort], text: str) -> Sort:
 def choose_size(text: str, default: int = SIZES[1]) -> int:
     """Return the page size that `text` names when it is offered (SIZES), else the default."""
     return int(text) if text in {str(size) for size in SIZES} else default
+
+
+def as_typed(text: str) -> str:
+    """Return what a list is searched for as somebody may have typed it: PostgreSQL refuses a NUL."""
+    return text.replace("\0", "").strip()[:_LONGEST_TYPED]
 
 
 def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> Page[Row]:

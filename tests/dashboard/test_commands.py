@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from dashboard.accounts.gate import NotAllowed
@@ -82,17 +81,6 @@ def test_a_failure_is_one_sentence_on_stderr_and_nothing_on_stdout(
     assert (ended, out) == (code, "")
     assert err.startswith(sentence)
     assert "Traceback" not in err
-
-
-def test_an_unknown_option_is_a_mistake_of_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_from_shell(None, "--nonsense")[0] == 2
-
-
-def test_a_program_that_calls_a_command_gets_the_exception() -> None:
-    command = Command()
-    command.error = UsageError("No.")
-    with pytest.raises(CommandError):
-        call_command(command)
 
 
 def test_columns_line_up() -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from backups.runs.prices import require_known_items
-from dashboard.alerts.mail_server import MailServer
+from dashboard.alerts.mail_server import mail_carrier
 from dashboard.environment import env_int, env_prices
 
 
@@ -40,4 +40,4 @@ def test_a_price_of_something_unknown_is_refused() -> None:
 @pytest.mark.parametrize("url", ["banana", "smtp://", "http://mail", "smtp://mail:99999", "smtp://[::1"])
 def test_a_mail_server_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^LEVEE_SMTP_URL: write"):
-        MailServer.parse(url)
+        mail_carrier(url)

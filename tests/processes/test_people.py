@@ -5,7 +5,7 @@ from django.test import RequestFactory
 
 from dashboard.accounts.access import role_of
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.people import save_person
+from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
 from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people
 
@@ -53,6 +53,6 @@ def test_without_the_sandbox_its_people_and_its_endpoint_end(tmp_path):
 
 def test_whose_password_was_changed_stays_when_the_sandbox_ends(tmp_path):
     ensure_sandbox_people(tmp_path / "sign-in")
-    save_person(Actor.command(), "admin", Role.ADMIN, "chosen by the admin")
+    change_person(Actor.command(), "admin", PersonChange(Role.ADMIN), password="chosen by the admin")
     assert close_sandbox(tmp_path) == ["viewer", "operator"]
     assert sign_in("admin", "chosen by the admin")

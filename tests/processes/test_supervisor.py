@@ -30,26 +30,20 @@ def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_ended(tmp_
     assert strays(tmp_path) == set()
 
 
-def test_a_process_that_ignores_the_request_is_killed_after_the_grace_period(tmp_path, supervisor):
-    boss, out = supervisor(tmp_path, grace_period=0.3)
+@pytest.mark.parametrize(("grace_period", "requests"), [(0.3, 0), (600, 2)])
+def test_a_process_that_ignores_the_request_is_killed_after_the_grace_period_or_at_the_second_request(
+    tmp_path, supervisor, grace_period, requests
+):
+    boss, out = supervisor(tmp_path, grace_period=grace_period)
     code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAYS_AND_SLEEPS
     boss.start(python("web", code, tmp_path))
     wait_for(lambda: "ready" in out.getvalue())
-    boss.stop()
-    assert "web did not stop and is killed." in out.getvalue()
-    assert strays(tmp_path) == set()
-
-
-def test_a_second_request_takes_the_grace_period_away(tmp_path, supervisor):
-    boss, out = supervisor(tmp_path, grace_period=600)
-    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAYS_AND_SLEEPS
-    boss.start(python("web", code, tmp_path))
-    wait_for(lambda: "ready" in out.getvalue())
-    boss.request_stop()
-    boss.request_stop()
+    for _ in range(requests):
+        boss.request_stop()
     started = time.monotonic()
     boss.stop()
     assert time.monotonic() - started < scaled(10)
+    assert "web did not stop and is killed." in out.getvalue()
     assert strays(tmp_path) == set()
 
 

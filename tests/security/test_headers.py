@@ -14,10 +14,20 @@ from pytest_django import Settings
 from dashboard.accounts.roles import Role
 from dashboard.frame import errors
 from tests.builders.people import PASSWORD, person, signed_in
-from tests.security.content_policy import POLICY
 
 pytestmark = pytest.mark.django_db
 
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+}
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",

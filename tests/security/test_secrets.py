@@ -1,12 +1,8 @@
 """Secrets are planted, everything is done with them, and then looked for wherever Levee writes."""
 
-import http.server
 import io
 import logging
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -23,7 +19,7 @@ from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
 from dashboard.alerts import own_health, webhook
 from dashboard.alerts.delivery import deliver_due
-from dashboard.alerts.mail_server import MailServer
+from dashboard.alerts.mail_server import mail_carrier
 from dashboard.alerts.models import Message, Recipient
 from dashboard.alerts.rendering import render
 from dashboard.connections.models import Connection
@@ -33,11 +29,10 @@ from tests.builders.people import signed_in
 from tests.dashboard.alerts.mailbox import rude_server
 from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.test_addresses import routes
-from tests.endings import POLL_SECONDS
 from tests.security.table import RULES, Least
 from tests.security.visits import Visitor
 from tests.security.world import World
-from tests.waiting import scaled
+from tests.serving import Asked, serving
 
 pytestmark = pytest.mark.django_db
 
@@ -70,35 +65,12 @@ def logged() -> Iterator[io.StringIO]:
     root.removeHandler(handler)
 
 
-@contextmanager
-def echoing_server() -> Iterator[str]:
+def echo(asked: Asked) -> tuple[int, dict[str, str], str]:
     """An endpoint that refuses everything and repeats in its answer what it was sent."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            told = "".join(f"<Header>{name}: {value}</Header>" for name, value in self.headers.items())
-            token = self.headers.get("X-Amz-Security-Token", "")
-            body = (
-                f"<Error><Code>InvalidToken</Code><Message>The provided token is malformed.</Message>"
-                f"<Token-0>{token}</Token-0>{told}</Error>"
-            ).encode()
-            self.send_response(400)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_PUT = do_HEAD = do_POST = do_GET  # noqa: N815 - the names that http.server calls
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(timeout=scaled(5))
-    server.server_close()
+    told = "".join(f"<Header>{name}: {value}</Header>" for name, value in asked.headers.items())
+    token = asked.headers.get("X-Amz-Security-Token", "")
+    refusal = "<Code>InvalidToken</Code><Message>The provided token is malformed.</Message>"
+    return 400, {}, f"<Error>{refusal}<Token-0>{token}</Token-0>{told}</Error>"
 
 
 def test_no_secret_is_anywhere(
@@ -107,7 +79,7 @@ def test_no_secret_is_anywhere(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with echoing_server() as endpoint:
+    with serving(echo) as (endpoint, _):
         configure(settings, monkeypatch, endpoint)
         keys = sign_in_and_out()
         observe(endpoint)
@@ -170,7 +142,7 @@ def tell(endpoint: str) -> None:
     message(alert(cause="other"), channel="mail")
     refusing = (b"220 hello\r\n", b"250-hello\r\n250 AUTH PLAIN LOGIN\r\n", b"535 no\r\n", b"535 no\r\n")
     with rude_server(*refusing) as server:
-        mail = MailServer.parse(server.replace("//", f"//levee:{SECRETS['the mail password']}@")).carry
+        mail = mail_carrier(server.replace("//", f"//levee:{SECRETS['the mail password']}@"))
         carriers = {"mail": mail, "webhook": webhook.carry_plain, "slack": webhook.carry_slack}
         deliver_due(timezone.now(), carriers, render)
     assert not own_health._call(settings.DEAD_MAN_URL)

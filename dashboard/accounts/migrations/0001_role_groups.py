@@ -30,12 +30,7 @@ class Migration(migrations.Migration):
             name="Grant",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "role",
-                    models.CharField(
-                        choices=[("viewer", "viewer"), ("operator", "operator"), ("admin", "admin")], max_length=16
-                    ),
-                ),
+                ("role", models.CharField(max_length=16)),
                 (
                     "connection",
                     models.ForeignKey(

@@ -8,10 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        ("connections", "0001_initial_records"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-    ]
+    dependencies = [("connections", "0001_initial_records"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
@@ -31,10 +28,7 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                (
-                    "address",
-                    models.CharField(blank=True, help_text="mail address or URL; empty for a person", max_length=500),
-                ),
+                ("address", models.CharField(blank=True, max_length=500)),
                 (
                     "digest",
                     models.CharField(
@@ -47,7 +41,7 @@ class Migration(migrations.Migration):
                         max_length=8,
                     ),
                 ),
-                ("is_stopped", models.BooleanField(default=False, help_text="asked not to be told any more")),
+                ("is_stopped", models.BooleanField(default=False)),
                 ("last_error", models.CharField(blank=True, max_length=500)),
                 ("last_sent_at", models.DateTimeField(blank=True, null=True)),
                 (
@@ -61,9 +55,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "ordering": ("name",),
-            },
+            options={"ordering": ("name",)},
         ),
         migrations.CreateModel(
             name="Rule",
@@ -71,23 +63,14 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("kind", models.CharField(max_length=40)),
                 ("name", models.CharField(max_length=100, unique=True)),
-                ("threshold", models.FloatField(help_text="in the unit of the kind")),
-                (
-                    "least_severity",
-                    models.CharField(default="warning", help_text="info, warning, critical", max_length=16),
-                ),
-                (
-                    "prefix",
-                    models.CharField(blank=True, help_text="s3a:// URI that a table's begins with", max_length=1100),
-                ),
-                ("plan", models.CharField(blank=True, help_text="name of a backup plan", max_length=64)),
+                ("threshold", models.FloatField()),
+                ("least_severity", models.CharField(default="warning", max_length=16)),
+                ("prefix", models.CharField(blank=True, max_length=1100)),
+                ("plan", models.CharField(blank=True, max_length=64)),
                 ("is_enabled", models.BooleanField(default=True)),
-                ("remind_hours", models.PositiveIntegerField(default=4, help_text="0: no reminders")),
-                ("escalate_hours", models.PositiveIntegerField(default=0, help_text="0: never")),
-                (
-                    "quiet_from",
-                    models.TimeField(blank=True, help_text="UTC; what is not critical waits from here", null=True),
-                ),
+                ("remind_hours", models.PositiveIntegerField(default=4)),
+                ("escalate_hours", models.PositiveIntegerField(default=0)),
+                ("quiet_from", models.TimeField(blank=True, null=True)),
                 ("quiet_until", models.TimeField(blank=True, null=True)),
                 (
                     "connection",
@@ -98,9 +81,7 @@ class Migration(migrations.Migration):
                 ("escalate_to", models.ManyToManyField(blank=True, related_name="escalations", to="alerts.recipient")),
                 ("recipients", models.ManyToManyField(blank=True, related_name="rules", to="alerts.recipient")),
             ],
-            options={
-                "ordering": ("kind", "name"),
-            },
+            options={"ordering": ("kind", "name")},
         ),
         migrations.CreateModel(
             name="Alert",
@@ -117,45 +98,29 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("severity", models.CharField(max_length=16)),
-                (
-                    "rank",
-                    models.PositiveSmallIntegerField(default=1, help_text="of the severity; 0 is critical"),
-                ),
-                (
-                    "title",
-                    models.CharField(blank=True, help_text="the sort of trouble, in a few words", max_length=100),
-                ),
-                ("code", models.CharField(blank=True, help_text="of the finding, where there is one", max_length=60)),
-                (
-                    "subjects",
-                    models.JSONField(default=list, help_text="[[name, path], ...]: what it is about, the first few"),
-                ),
+                ("rank", models.PositiveSmallIntegerField(default=1)),
+                ("title", models.CharField(blank=True, max_length=100)),
+                ("code", models.CharField(blank=True, max_length=60)),
+                ("subjects", models.JSONField(default=list)),
                 ("headline", models.CharField(max_length=400)),
                 ("next_step", models.CharField(blank=True, max_length=400)),
                 ("meaning", models.TextField(blank=True)),
                 ("advice", models.TextField(blank=True)),
                 ("warning", models.TextField(blank=True)),
-                ("facts", models.JSONField(default=list, help_text="[[label, value], ...]")),
-                (
-                    "path",
-                    models.CharField(
-                        blank=True, help_text="of the first step; empty where it has several", max_length=400
-                    ),
-                ),
-                ("link", models.CharField(blank=True, help_text="what the button says", max_length=100)),
-                ("also_tell", models.JSONField(default=list, help_text="addresses besides those of the rule")),
+                ("facts", models.JSONField(default=list)),
+                ("path", models.CharField(blank=True, max_length=400)),
+                ("link", models.CharField(blank=True, max_length=100)),
+                ("also_tell", models.JSONField(default=list)),
                 ("count", models.PositiveIntegerField(default=1)),
                 ("since", models.DateTimeField()),
                 ("opened_at", models.DateTimeField()),
-                ("seen_at", models.DateTimeField()),
-                ("quiet_since", models.DateTimeField(help_text="since when no problem of it is seen", null=True)),
+                ("quiet_since", models.DateTimeField(null=True)),
                 ("resolved_at", models.DateTimeField(null=True)),
-                ("told_at", models.DateTimeField(help_text="of the last message about it being open")),
-                ("unattended_since", models.DateTimeField(help_text="since when nobody has taken it up")),
+                ("told_at", models.DateTimeField()),
+                ("unattended_since", models.DateTimeField()),
                 ("reminders", models.PositiveIntegerField(default=0)),
                 ("escalated_at", models.DateTimeField(null=True)),
                 ("acknowledged_by", models.CharField(blank=True, max_length=150)),
-                ("acknowledged_at", models.DateTimeField(null=True)),
                 ("acknowledged_until", models.DateTimeField(null=True)),
                 ("reason", models.CharField(blank=True, max_length=500)),
                 (
@@ -233,41 +198,15 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                (
-                    "number",
-                    models.CharField(
-                        help_text="tells the messages of one reason apart: 1, 2, or a date", max_length=40
-                    ),
-                ),
-                ("channel", models.CharField(help_text="mail, webhook, slack", max_length=16)),
+                ("number", models.CharField(max_length=40)),
+                ("channel", models.CharField(max_length=16)),
                 ("address", models.CharField(max_length=500)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("waiting", "waiting"),
-                            ("sending", "being sent"),
-                            ("sent", "sent"),
-                            ("folded", "in another mail"),
-                            ("dropped", "not needed any more"),
-                            ("failed", "given up"),
-                            ("unknown", "perhaps sent"),
-                        ],
-                        default="waiting",
-                        max_length=16,
-                    ),
-                ),
+                ("state", models.CharField(default="waiting", max_length=16)),
                 ("created_at", models.DateTimeField()),
                 ("due_at", models.DateTimeField(db_index=True)),
                 ("attempts", models.PositiveIntegerField(default=0)),
                 ("claimed_at", models.DateTimeField(null=True)),
-                (
-                    "handed_over_at",
-                    models.DateTimeField(
-                        help_text="set right before the server may take it: from here on it may have been sent",
-                        null=True,
-                    ),
-                ),
+                ("handed_over_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("error", models.CharField(blank=True, max_length=1000)),
                 ("message_id", models.CharField(max_length=200, unique=True)),
@@ -286,7 +225,6 @@ class Migration(migrations.Migration):
                 (
                     "folded_into",
                     models.ForeignKey(
-                        help_text="the mail that says this too",
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="folded",

@@ -22,51 +22,36 @@ def backwards(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-    ]
+    dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
             name="AuditSeal",
             fields=[
-                (
-                    "place",
-                    models.BigIntegerField(
-                        help_text="1, 2, 3 and so on, without gaps", primary_key=True, serialize=False
-                    ),
-                ),
-                ("entry", models.BigIntegerField(help_text="The number of the sealed entry", unique=True)),
+                ("place", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("entry", models.BigIntegerField(unique=True)),
                 ("sealed_at", models.DateTimeField()),
-                (
-                    "seal",
-                    models.CharField(
-                        help_text="HMAC-SHA256 of the seal before, of place and time, and of the entry, in hex",
-                        max_length=64,
-                    ),
-                ),
+                ("seal", models.CharField(max_length=64)),
             ],
-            options={
-                "ordering": ("place",),
-            },
+            options={"ordering": ("place",)},
         ),
         migrations.CreateModel(
             name="AuditEntry",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("at", models.DateTimeField(db_index=True)),
-                ("actor_name", models.CharField(help_text="A person's name, schedule or command", max_length=150)),
-                ("source", models.CharField(help_text="page, command, worker", max_length=16)),
+                ("actor_name", models.CharField(max_length=150)),
+                ("source", models.CharField(max_length=16)),
                 ("ip", models.GenericIPAddressField(blank=True, null=True)),
                 ("user_agent", models.CharField(blank=True, max_length=400)),
                 ("request_id", models.CharField(blank=True, max_length=64)),
-                ("action", models.CharField(help_text="Namespaced verb, such as lake.observe", max_length=64)),
+                ("action", models.CharField(max_length=64)),
                 ("target_type", models.CharField(blank=True, max_length=32)),
                 ("target_id", models.CharField(blank=True, max_length=64)),
                 ("target_label", models.CharField(blank=True, max_length=2048)),
                 ("before", models.JSONField(default=dict)),
                 ("after", models.JSONField(default=dict)),
-                ("outcome", models.CharField(help_text="requested, done, overtaken, refused, failed", max_length=16)),
+                ("outcome", models.CharField(max_length=16)),
                 ("detail", models.TextField(blank=True)),
                 ("job_id", models.UUIDField(blank=True, db_index=True, null=True)),
                 ("aws_request_ids", models.JSONField(default=list)),

@@ -15,30 +15,14 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("name", models.CharField(max_length=64, unique=True)),
                 ("region", models.CharField(max_length=32)),
-                (
-                    "role_arn",
-                    models.CharField(
-                        blank=True, help_text="Role to assume; empty: the chain's own identity", max_length=256
-                    ),
-                ),
+                ("role_arn", models.CharField(blank=True, max_length=256)),
                 ("external_id", models.CharField(blank=True, max_length=256)),
                 ("endpoint_url", models.CharField(blank=True, max_length=256)),
                 ("dynamodb_endpoint_url", models.CharField(blank=True, max_length=256)),
-                (
-                    "read_only",
-                    models.BooleanField(default=False, help_text="Changes of its lake are shown, never made"),
-                ),
-                (
-                    "bucket_owners",
-                    models.JSONField(
-                        default=dict,
-                        help_text="Account by bucket, as first seen: S3 is asked to refuse what another account owns",
-                    ),
-                ),
+                ("read_only", models.BooleanField(default=False)),
+                ("bucket_owners", models.JSONField(default=dict)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
-            options={
-                "ordering": ("name",),
-            },
-        ),
+            options={"ordering": ("name",)},
+        )
     ]

@@ -10,10 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [
-        ("connections", "0001_initial_records"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-    ]
+    dependencies = [("connections", "0001_initial_records"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
@@ -28,62 +25,23 @@ class Migration(migrations.Migration):
             name="Job",
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("kind", models.CharField(help_text="Name in the job registry, such as observe", max_length=64)),
-                ("title", models.CharField(help_text="What a person reads: Observe the lake", max_length=200)),
+                ("kind", models.CharField(max_length=64)),
+                ("title", models.CharField(max_length=200)),
                 ("queue", models.CharField(default="default", max_length=16)),
-                (
-                    "target_type",
-                    models.CharField(
-                        blank=True, help_text="table, store, bucket, plan; empty: the lake", max_length=32
-                    ),
-                ),
+                ("target_type", models.CharField(blank=True, max_length=32)),
                 ("target_id", models.CharField(blank=True, max_length=64)),
-                (
-                    "target_label",
-                    models.CharField(blank=True, help_text="Kept although the target may go", max_length=2048),
-                ),
-                (
-                    "target_key",
-                    models.CharField(
-                        help_text="connection:type:id, what the one active job per kind holds", max_length=128
-                    ),
-                ),
+                ("target_label", models.CharField(blank=True, max_length=2048)),
+                ("target_key", models.CharField(max_length=128)),
                 ("params", models.JSONField(default=dict)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("queued", "Queued"),
-                            ("running", "Running"),
-                            ("cancelling", "Cancelling"),
-                            ("succeeded", "Succeeded"),
-                            ("overtaken", "Overtaken"),
-                            ("failed", "Failed"),
-                            ("cancelled", "Cancelled"),
-                            ("lost", "Lost"),
-                        ],
-                        default="queued",
-                        max_length=16,
-                    ),
-                ),
-                (
-                    "steps",
-                    models.JSONField(
-                        default=list,
-                        help_text="[{name, state: next|running|done|stopped|failed, detail, started, ended}]",
-                    ),
-                ),
+                ("state", models.CharField(default="queued", max_length=16)),
+                ("steps", models.JSONField(default=list)),
                 ("done", models.BigIntegerField(default=0)),
-                ("total", models.BigIntegerField(help_text="Unknown while null", null=True)),
-                ("bytes_done", models.BigIntegerField(default=0)),
-                ("message", models.TextField(blank=True, help_text="The current or final sentence about this job")),
+                ("total", models.BigIntegerField(null=True)),
+                ("message", models.TextField(blank=True)),
                 ("result", models.JSONField(default=dict)),
                 ("error_code", models.CharField(blank=True, max_length=128)),
                 ("error_text", models.TextField(blank=True)),
-                (
-                    "requested_by_name",
-                    models.CharField(help_text="A person's name, schedule or command", max_length=150),
-                ),
+                ("requested_by_name", models.CharField(max_length=150)),
                 ("reason", models.CharField(blank=True, max_length=500)),
                 ("idempotency_key", models.CharField(max_length=128, null=True, unique=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -130,7 +88,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("at", models.DateTimeField()),
-                ("level", models.CharField(default="INFO", help_text="INFO, WARN or ERROR", max_length=5)),
+                ("level", models.CharField(default="INFO", max_length=5)),
                 ("step", models.CharField(blank=True, max_length=16)),
                 ("text", models.TextField()),
                 ("data", models.JSONField(default=dict)),
@@ -141,8 +99,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-            options={
-                "ordering": ("id",),
-            },
+            options={"ordering": ("id",)},
         ),
     ]

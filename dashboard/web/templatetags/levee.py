@@ -62,12 +62,6 @@ def json(value: object) -> str:
     return dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str)
 
 
-@register.filter
-def slice_id(identifier: object) -> str:
-    """Write the first eight characters of a job's id, as people say it."""
-    return str(identifier)[:8]
-
-
 @register.simple_tag
 def took(started: datetime | None, ended: datetime | None) -> str:
     """Write how long something took, or has taken so far; nothing before it begins."""

@@ -8,7 +8,7 @@ from django.test import Client
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates"), pytest.mark.postgres("locks")]
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
 
 def sign_in(client: Client, password: str = PASSWORD, name: str = "admin", landing: str = "") -> Any:

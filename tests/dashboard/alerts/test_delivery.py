@@ -81,28 +81,19 @@ def test_an_address_that_nobody_has_is_given_up_at_once_and_shown() -> None:
     assert Recipient.objects.get().last_error == "550 no such user"
 
 
-def test_killed_before_handing_over_it_is_sent_after_the_restart() -> None:
+@pytest.mark.parametrize("is_handed_over", [False, True])
+def test_after_a_kill_it_is_sent_unless_it_was_handed_over_and_is_unknown_then(is_handed_over: bool) -> None:
     message(None)
 
     def killed(message: Message, handed_over: Callable[[], None]) -> None:
+        if is_handed_over:
+            handed_over()
         raise Killed
 
     with pytest.raises(Killed):
         send(MONDAY, killed)
-    assert send(MONDAY + 11 * MINUTE, taken) == 1
-
-
-def test_killed_after_handing_over_it_is_unknown_and_not_sent_again() -> None:
-    message(None)
-
-    def killed(message: Message, handed_over: Callable[[], None]) -> None:
-        handed_over()
-        raise Killed
-
-    with pytest.raises(Killed):
-        send(MONDAY, killed)
-    assert send(MONDAY + 11 * MINUTE, taken) == 0
-    assert Message.objects.get().state == "unknown"
+    assert send(MONDAY + 11 * MINUTE, taken) == (0 if is_handed_over else 1)
+    assert Message.objects.get().state == ("unknown" if is_handed_over else "sent")
 
 
 def test_a_line_that_breaks_before_the_answer_leaves_it_unknown() -> None:

@@ -66,6 +66,9 @@ def test_one_more_table_joins_without_a_mail(lake: World, ops: Any) -> None:
     lake.tick()
     assert len(lake.received) == 1
     assert Alert.objects.get().headline == "A commit is pending: a has a pending commit, b has a pending commit."
+    lake.problems.pop()
+    lake.tick()
+    assert list(Alert.objects.get().members.order_by("key").values_list("gone_at", flat=True)) == [None, lake.now]
 
 
 def test_one_problem_has_a_button_and_several_have_their_own(lake: World, ops: Any) -> None:

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from dashboard.alerts import mail_server
 from dashboard.alerts.delivery import deliver_due
-from dashboard.alerts.mail_server import MailServer
+from dashboard.alerts.mail_server import mail_carrier
 from dashboard.alerts.models import Alert, Message
 from dashboard.alerts.rendering import render
 from dashboard.connections.models import Connection
@@ -49,7 +49,6 @@ def alert(**changes: Any) -> Alert:
         "link": "See the options for 88,214",
         "since": MONDAY,
         "opened_at": MONDAY,
-        "seen_at": MONDAY,
         "told_at": MONDAY,
         "unattended_since": MONDAY,
         **changes,
@@ -74,7 +73,7 @@ def message(about: Alert | None, reason: str = "opened", **changes: Any) -> Mess
 
 def send(url: str, minutes: float = 41) -> Message:
     now = MONDAY + timedelta(minutes=minutes)
-    deliver_due(now, {"mail": MailServer.parse(url).carry}, render)
+    deliver_due(now, {"mail": mail_carrier(url)}, render)
     return Message.objects.get()
 
 
@@ -107,7 +106,7 @@ def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> No
     first = alert(resolved_at=MONDAY)
     for about, reason in ((first, "opened"), (first, "resolved"), (alert(returned_from=first), "opened")):
         message(about, reason)
-        deliver_due(MONDAY, {"mail": MailServer.parse(box.url).carry}, render)
+        deliver_due(MONDAY, {"mail": mail_carrier(box.url)}, render)
     assert {mail["References"] for mail in box.mails} == {f"<alert-{first.pk}@acme.example>"}
     assert len({mail["Message-ID"] for mail in box.mails}) == 3
 
@@ -177,5 +176,5 @@ def test_a_rude_goodbye_does_not_send_twice() -> None:
 
 def test_a_password_is_not_repeated_in_the_complaint() -> None:
     with pytest.raises(ImproperlyConfigured) as caught:
-        MailServer.parse("https://levee:secret@mail")
+        mail_carrier("https://levee:secret@mail")
     assert "secret" not in str(caught.value)

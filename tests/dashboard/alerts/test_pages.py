@@ -172,3 +172,15 @@ def test_a_person_stops_their_own_mails() -> None:
     assert Recipient.objects.get(user=person(Role.OPERATOR)).is_stopped
     client.post("/me/alerts/", {"mails": "on"})
     assert not Recipient.objects.get(user=person(Role.OPERATOR)).is_stopped
+
+
+def test_a_person_without_an_address_cannot_be_tested() -> None:
+    user = person(Role.OPERATOR)
+    who = Recipient.objects.create(name="op", kind="person", user=user)
+    response = signed_in().post(f"/alerts/recipients/{who.pk}/test/", follow=True)
+    assert "has no address" in response.content.decode()
+
+
+def test_none_is_acknowledged_without_a_selection() -> None:
+    assert acknowledge_all(Role.OPERATOR, alert(title="Named."), alert="x").status_code == 400
+    assert Alert.objects.get().state == "open"

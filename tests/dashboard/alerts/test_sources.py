@@ -121,3 +121,7 @@ def test_it_is_not_called_when_a_worker_is_silent(called: list[str]) -> None:
     note_beat("aws", "aws@here", MONDAY - 10 * MINUTE)
     assert not own_health.call_while_well(MONDAY)
     assert called == []
+
+
+def test_a_url_that_does_not_answer_is_no_error() -> None:
+    assert not own_health._call("http://127.0.0.1:1/")

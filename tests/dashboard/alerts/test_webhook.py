@@ -2,9 +2,8 @@
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,47 +17,20 @@ from dashboard.alerts.rendering import render
 from dashboard.alerts.webhook import SIGNATURE_HEADER, NotAllowedThere, check_url, signature
 from tests.dashboard.alerts.test_mail import alert, message
 from tests.dashboard.alerts.week import MONDAY
-from tests.endings import POLL_SECONDS
+from tests.serving import serving
 
 pytestmark = pytest.mark.django_db
 
 
-class Receiver:
-    """An HTTP server on loopback that keeps what is posted and answers `status`."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.location = ""
-        self.posts: list[tuple[str, dict[str, str], bytes]] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.posts.append((self.path, dict(self.headers), body))
-                self.send_response(receiver.status)
-                if receiver.location:
-                    self.send_header("Location", receiver.location)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
-
-
 @pytest.fixture
-def receiver(settings: Settings) -> Iterator[Receiver]:
-    found = Receiver()
-    settings.WEBHOOK_ORIGINS = [found.origin, "https://hooks.acme.example", "http://localhost:1"]
-    settings.WEBHOOK_SECRET = "a secret"
-    settings.PUBLIC_URL = "https://levee.acme.example"
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
+def receiver(settings: Settings) -> Iterator[SimpleNamespace]:
+    """A server that answers `status` and `headers`, and keeps what is posted."""
+    told = SimpleNamespace(status=200, headers={})
+    with serving(lambda asked: (told.status, told.headers, "")) as (told.origin, told.posts):
+        settings.WEBHOOK_ORIGINS = [told.origin, "https://hooks.acme.example", "http://localhost:1"]
+        settings.WEBHOOK_SECRET = "a secret"
+        settings.PUBLIC_URL = "https://levee.acme.example"
+        yield told
 
 
 def send(url: str, channel: str = "webhook") -> Message:
@@ -68,7 +40,7 @@ def send(url: str, channel: str = "webhook") -> Message:
     return Message.objects.get()
 
 
-def test_a_webhook_says_what_happened_and_proves_who_says_it(receiver: Receiver) -> None:
+def test_a_webhook_says_what_happened_and_proves_who_says_it(receiver: Any) -> None:
     sent = send(f"{receiver.origin}/hook?a=b")
     assert sent.state == "sent"
     ((path, headers, body),) = receiver.posts
@@ -81,7 +53,7 @@ def test_a_webhook_says_what_happened_and_proves_who_says_it(receiver: Receiver)
     assert headers["Levee-Message-Id"] == document["id"] == sent.message_id
 
 
-def test_a_slack_compatible_one_says_it_as_text_without_markup(receiver: Receiver) -> None:
+def test_a_slack_compatible_one_says_it_as_text_without_markup(receiver: Any) -> None:
     send(f"{receiver.origin}/hook", channel="slack")
     text = json.loads(receiver.posts[0][2])["text"]
     assert text.startswith("*[Levee] Critical: ledger &lt;lost&gt; &amp; found*\n")
@@ -105,16 +77,14 @@ def test_a_signature_depends_on_time_body_and_secret(settings: Settings) -> None
         "https://[::1/x",
     ],
 )
-def test_an_origin_that_is_not_listed_is_refused(receiver: Receiver, url: str) -> None:
+def test_an_origin_that_is_not_listed_is_refused(receiver: Any, url: str) -> None:
     with pytest.raises(NotAllowedThere) as caught:
         check_url(url)
     assert "secret" not in str(caught.value)
     assert send(url).state == "failed"
 
 
-def test_a_listed_name_that_resolves_inside_is_not_connected_to(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_listed_name_that_resolves_inside_is_not_connected_to(receiver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which addresses are inside is tried in tests/security/test_requests_to_elsewhere.py."""
     addresses = ("93.184.216.34", "::ffff:10.0.0.1")
     answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in addresses]
@@ -125,7 +95,7 @@ def test_a_listed_name_that_resolves_inside_is_not_connected_to(
     assert "an address inside a private network" in sent.error
 
 
-def test_it_connects_to_the_address_that_was_checked(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_connects_to_the_address_that_was_checked(receiver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
     def connect(place: tuple[str, int], *args: Any, **more: Any) -> Any:
@@ -139,25 +109,25 @@ def test_it_connects_to_the_address_that_was_checked(receiver: Receiver, monkeyp
     assert asked == [("93.184.216.34", 443)]
 
 
-def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
-    receiver.status, receiver.location = 302, f"{receiver.origin}/inside"
+def test_a_redirect_is_not_followed(receiver: Any) -> None:
+    receiver.status, receiver.headers = 302, {"Location": f"{receiver.origin}/inside"}
     sent = send(f"{receiver.origin}/hook")
     assert (sent.state, sent.error) == ("failed", "127.0.0.1 answered 302.")
     assert [path for path, _, _ in receiver.posts] == ["/hook"]
 
 
 @pytest.mark.parametrize(("status", "state"), [(204, "sent"), (500, "waiting"), (429, "waiting"), (410, "failed")])
-def test_the_answer_decides_what_becomes_of_it(receiver: Receiver, status: int, state: str) -> None:
+def test_the_answer_decides_what_becomes_of_it(receiver: Any, status: int, state: str) -> None:
     receiver.status = status
     assert send(f"{receiver.origin}/hook").state == state
 
 
-def test_nobody_listening_is_tried_again(receiver: Receiver) -> None:
+def test_nobody_listening_is_tried_again(receiver: Any) -> None:
     assert send("http://localhost:1/x").state == "waiting"
 
 
 def test_a_receiver_that_hangs_leaves_it_unknown(
-    receiver: Receiver, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    receiver: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -25,24 +25,15 @@ def guarded(entry: AuditEntry) -> AuditEntry:
     return entry
 
 
-def test_saving_an_entry_again_is_refused(entry: AuditEntry) -> None:
-    entry.detail = "Nothing happened."
-    with pytest.raises(AppendOnly):
-        entry.save()
-
-
 def test_saving_under_the_number_of_another_is_refused(entry: AuditEntry) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         AuditEntry(pk=entry.pk, at=entry.at, actor_name="x", source="page", action="x.y", outcome="done").save()
 
 
-def test_deleting_an_entry_is_refused(entry: AuditEntry) -> None:
-    with pytest.raises(AppendOnly):
-        entry.delete()
-
-
-def test_changing_many_entries_is_refused(entry: AuditEntry) -> None:
+def test_changing_or_removing_entries_is_refused(entry: AuditEntry) -> None:
     for change in (
+        lambda rows: entry.save(),
+        lambda rows: entry.delete(),
         lambda rows: rows.update(detail=""),
         lambda rows: rows.delete(),
         lambda rows: rows.bulk_update([entry], ["detail"]),

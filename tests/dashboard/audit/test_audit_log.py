@@ -126,7 +126,6 @@ def shown(**query: str) -> list[tuple[str, str]]:
     return [(one.action, one.outcome) for one in page.rows]
 
 
-@pytest.mark.usefixtures("bare_templates")
 def test_an_act_is_one_row_and_looking_at_plans_stands_apart() -> None:
     planned, repaired, waiting = job("succeeded"), job("succeeded"), job("queued")
     entry("table.plan-repair", outcome="requested", job=planned)
@@ -148,7 +147,6 @@ def test_an_act_is_one_row_and_looking_at_plans_stands_apart() -> None:
         ({"since": "yesterday", "until": "2026-13-45"}, 3),
     ],
 )
-@pytest.mark.usefixtures("bare_templates")
 def test_days_narrow_and_are_counted_whole(query: dict[str, str], found: int) -> None:
     for moment in ("2026-11-19 23:59:59", "2026-11-20 23:59:59", "2026-11-21 00:00"):
         with time_machine.travel(moment, tick=False):

@@ -59,21 +59,17 @@ def test_the_dynamodb_endpoint_is_checked_as_well() -> None:
         lake_access(connection(endpoint_url="http://127.0.0.1:9000", dynamodb_endpoint_url="http://127.0.0.1:8000"))
 
 
-def test_the_sandbox_of_this_levee_is_allowed_and_gets_its_credentials(deployment: Path) -> None:
-    deployment.write_text(SANDBOX + "\n")
-    access = lake_access(connection(endpoint_url=SANDBOX, dynamodb_endpoint_url=SANDBOX))
-    assert access.static_credentials == ("sandbox", "sandbox")
-
-
-def test_the_sandbox_is_refused_when_it_is_not_there() -> None:
+@pytest.mark.parametrize(
+    ("dynamodb", "credentials"), [(SANDBOX, ("sandbox", "sandbox")), ("http://127.0.0.1:9000", None)]
+)
+def test_the_sandbox_of_this_levee_alone_is_allowed_and_gets_its_credentials(
+    deployment: Path, dynamodb: str, credentials: object
+) -> None:
     with pytest.raises(EndpointNotAllowed):
         require_allowed(SANDBOX)
-
-
-def test_an_allowed_endpoint_beside_the_sandbox_gets_no_sandbox_credentials(deployment: Path) -> None:
-    deployment.write_text(SANDBOX)
-    access = lake_access(connection(endpoint_url=SANDBOX, dynamodb_endpoint_url="http://127.0.0.1:9000"))
-    assert access.static_credentials is None
+    deployment.write_text(SANDBOX + "\n")
+    access = lake_access(connection(endpoint_url=SANDBOX, dynamodb_endpoint_url=dynamodb))
+    assert access.static_credentials == credentials
 
 
 def test_without_the_sandbox_nobody_who_listens_in_its_place_is_talked_to(deployment: Path, settings: Any) -> None:

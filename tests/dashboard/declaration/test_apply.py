@@ -7,7 +7,6 @@ from backups.models import Plan
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE, WHOLE
-from tests.dashboard.declaration.builders import apply as apply_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
@@ -24,15 +23,6 @@ cost_ceiling_usd = 40.0
 keep = { daily = 14, weekly = 8, monthly = 12 }
 """
 )
-
-
-@pytest.fixture
-def apply(tmp_path, capsys):
-    def run(text: str, *options: str) -> str:
-        apply_in(tmp_path, text, *options)
-        return capsys.readouterr().out
-
-    return run
 
 
 def test_without_apply_the_difference_is_printed_and_nothing_is_stored(apply):

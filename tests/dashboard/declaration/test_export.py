@@ -14,7 +14,6 @@ from dashboard.declaration.declaring import store
 from dashboard.declaration.differences import read_declaration
 from dashboard.web.text import visible
 from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE, WHOLE
-from tests.dashboard.declaration.builders import apply as apply_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
@@ -84,15 +83,6 @@ def printed(capsys, settings):
     def run(*options: str) -> str:
         capsys.readouterr()
         call_command("export", *options)
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture
-def apply(tmp_path, capsys):
-    def run(text: str, *options: str) -> str:
-        apply_in(tmp_path, text, *options)
         return capsys.readouterr().out
 
     return run

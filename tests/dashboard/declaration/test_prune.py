@@ -15,20 +15,14 @@ from tests.backups.page_records import make_run
 from tests.builders.lake import NOW, make_bucket, make_entry, make_pass, make_table
 from tests.builders.people import person
 from tests.dashboard.declaration.builders import NOTHING_LEFT, NOTHING_TO_CHANGE, WHOLE
-from tests.dashboard.declaration.builders import apply as apply_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 ONLY_CONNECTIONS = '[connections.prod]\nregion = "us-west-2"\n'
 
 
-@pytest.fixture
-def apply(tmp_path, capsys):
-    def run(text: str, *options: str) -> str:
-        apply_in(tmp_path, text, *options)
-        return capsys.readouterr().out
-
-    run(WHOLE, "--apply")
-    return run
+@pytest.fixture(autouse=True)
+def _whole(apply):
+    apply(WHOLE, "--apply")
 
 
 def prune(apply, text: str = NOTHING_LEFT) -> str:

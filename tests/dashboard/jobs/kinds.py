@@ -25,7 +25,7 @@ def count(context: JobContext, params: CountParams) -> str:
     number = params.get("to", 3)
     with context.step("Count") as step:
         for done in range(1, number + 1):
-            context.progress(done, number, bytes_done=done * 10)
+            context.progress(done, number)
         step.detail = f"{number} of {number}."
     with context.step("Write down"):
         context.log("Counted.", step="count", number=number)

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 import tests.dashboard.jobs.kinds  # noqa: F401 - registers the kinds
@@ -13,7 +15,7 @@ from dashboard.jobs.models import JobEvent
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import ago, job
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bare_templates"), pytest.mark.postgres("queries")]
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 
 def shown(path: str, role: Role = Role.VIEWER) -> Any:
@@ -32,16 +34,20 @@ def test_jobs_narrow_by_state_and_kind() -> None:
     assert titles("/jobs/?state=failed") == ["failed"]
     assert titles("/jobs/?state=active") == ["running"]
     assert titles("/jobs/?kind=test-fail") == ["failed"]
-    assert len(titles("/jobs/?state=nonsense&kind=nonsense&after=nonsense")) == 2
+    assert len(titles("/jobs/?state=nonsense&kind=nonsense&after=nonsense&q=%00")) == 2
 
 
-def test_the_list_costs_the_same_however_long_it_is(django_assert_max_num_queries: Any) -> None:
-    for _ in range(30):
-        job()
-        job("failed", requested_by_name="schedule", kind="test-fail")
-    client = signed_in(Role.VIEWER)
-    with django_assert_max_num_queries(8):
+def test_the_list_costs_the_same_however_long_it_is() -> None:
+    client, costs = signed_in(Role.VIEWER), []
+    for number in (1, 30):
+        for _ in range(number):
+            job()
+            job("failed", requested_by_name="schedule", kind="test-fail")
         client.get("/jobs/")
+        with CaptureQueriesContext(connection) as queries:
+            client.get("/jobs/")
+        costs.append(len(queries))
+    assert costs[0] == costs[1]
 
 
 def test_what_the_schedule_asked_for_is_a_line_a_kind_and_not_among_what_people_asked_for() -> None:
@@ -150,4 +156,4 @@ def test_cancelling_asks_the_job_and_goes_back_to_its_page() -> None:
 def test_cancelling_through_htmx_answers_with_the_fragment() -> None:
     made = job("queued")
     response = signed_in(Role.OPERATOR).post(f"/jobs/{made.pk}/cancel/", headers={"HX-Request": "true"})
-    assert response.content.startswith(b"job cancelled")
+    assert response.content.strip().startswith(b'<div id="job">')

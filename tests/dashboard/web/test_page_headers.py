@@ -44,10 +44,3 @@ def test_a_fragment_brings_its_messages_out_of_band() -> None:
     assert '<div id="toasts" hx-swap-oob="beforeend">' in html
     assert 'class="toast crit" role="alert"' in html
     assert "&lt;b&gt;Nothing&lt;/b&gt; was changed." in html
-
-
-@override_settings(ROOT_URLCONF=__name__)
-def test_a_message_is_shown_once() -> None:
-    client = signed_in(Role.VIEWER)
-    client.get("/message/", headers={"HX-Request": "true"})
-    assert "was changed" not in flat(client.get("/me/"))

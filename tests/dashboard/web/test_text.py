@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from dashboard.web.text import duration, exact, file_size, relative, thousands
+from dashboard.web.text import duration, exact, file_size, relative, shortened, thousands
 
 NOW = datetime(2026, 11, 20, 9, 42, 10, tzinfo=UTC)
 
@@ -62,3 +62,8 @@ def test_times_are_relative_until_a_date_says_more(seconds: float, text: str) ->
 
 def test_the_exact_time_is_utc_wherever_it_was_written() -> None:
     assert exact(datetime(2026, 11, 20, 11, 41, 58, tzinfo=timezone(timedelta(hours=2)))) == "2026-11-20 09:41:58 UTC"
+
+
+@pytest.mark.parametrize(("text", "short"), [("a word", "a word"), ("some longer words", "some longer…")])
+def test_what_is_too_long_is_cut_after_a_word_where_one_ends(text: str, short: str) -> None:
+    assert shortened(text, 15) == short

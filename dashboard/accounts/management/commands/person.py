@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import Grant
-from dashboard.accounts.people import PersonChange, Saved, find_person, save_person
+from dashboard.accounts.people import PersonChange, Saved, change_person, find_person
 from dashboard.accounts.roles import Role
 from dashboard.accounts.sessions import end_sessions
 from dashboard.commands import JsonCommand, UsageError
@@ -48,7 +48,7 @@ class Command(JsonCommand):
         )
         password = _read_password() if options["password_stdin"] else ""
         try:
-            saved = save_person(Actor.command(), options["name"], change, password)
+            saved = change_person(Actor.command(), options["name"], change, password=password, makes_password=True)
         except ValidationError as error:
             raise UsageError(" ".join(error.messages)) from error
         document: dict[str, object] = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}

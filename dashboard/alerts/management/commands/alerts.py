@@ -8,11 +8,10 @@ from django.utils import timezone
 
 from dashboard.accounts.actor import Actor
 from dashboard.alerts.actions import NotNow, acknowledge
+from dashboard.alerts.forms import MOST_HOURS
 from dashboard.alerts.models import Alert, AlertState
 from dashboard.alerts.queries import AlertFilter, alerts, as_document
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
-
-MOST_HOURS = 720
 
 
 class Command(JsonCommand):

@@ -1,5 +1,6 @@
 """`levee audit`: what was done, newest first; its export; and the proof that nobody has changed it since."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -52,8 +53,7 @@ class Command(JsonCommand):
 
     def _verify(self, head: str) -> None:
         verdict = verify(head)
-        document = {"holds": verdict.holds, "sealed": verdict.sealed, "head": verdict.head, "since": verdict.since}
-        self.emit({**document, "unsealed": verdict.unsealed, "breaks": verdict.breaks}, _as_sentences(verdict))
+        self.emit({"holds": verdict.holds, **asdict(verdict)}, _as_sentences(verdict))
         if not verdict.holds:
             raise Failed(f"The audit log does not hold: {verdict.breaks[0]}")
 
