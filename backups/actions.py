@@ -17,7 +17,6 @@ from backups.outcomes import OVER
 from backups.policies.jobs import PREFLIGHT_KIND, PreflightParams
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.declaration.declaring import store
@@ -71,7 +70,7 @@ def approve(actor: Actor, run: Run, estimate_shown: Decimal | None = None, *, en
             run.refresh_from_db()
             raise RunRefused(_why_not(run, shown))
         run.refresh_from_db()
-        _record(actor, "backup.approve", run, after={"estimate_usd": str(shown)})
+        lifecycle.audit(actor, "backup.approve", run, after={"estimate_usd": str(shown)})
         if enqueue:
             submit_advance(run)
     return run
@@ -105,7 +104,7 @@ def set_priority(actor: Actor, run: Run, priority: int) -> int:
         raise RunRefused(f"Run {run.pk} has no copy job of S3 Batch Operations under way: nothing to prefer.")
     rows.update(priority=priority)
     Run.objects.filter(pk=run.pk).update(look_again_at=None)
-    _record(actor, "backup.prefer", run, before={"priority": before}, after={"priority": priority})
+    lifecycle.audit(actor, "backup.prefer", run, before={"priority": before}, after={"priority": priority})
     return len(before)
 
 
@@ -115,14 +114,12 @@ def copy_jobs_with_priority(run: Run) -> QuerySet[CopyJob]:
     return rows.none() if run.is_finished else rows
 
 
-def pause(actor: Actor, plan: Plan) -> Plan:
-    """Let the schedule of a plan start nothing; a run under way goes on."""
-    return _set_paused(actor, plan, paused=True)
-
-
-def resume(actor: Actor, plan: Plan) -> Plan:
-    """Let the schedule of a plan start runs again, from its next time on."""
-    return _set_paused(actor, plan, paused=False)
+def set_paused(actor: Actor, plan: Plan, paused: bool) -> None:
+    """Let the schedule of a plan start nothing, or runs again from its next time on; a run under way goes on."""
+    require(actor, "backup.plan", target=plan.name, connection=plan.vault_connection)
+    with transaction.atomic():
+        if Plan.objects.filter(pk=plan.pk, paused=not paused).update(paused=paused):
+            lifecycle.audit(actor, "backup.plan", plan, before={"paused": not paused}, after={"paused": paused})
 
 
 def _require_startable(actor: Actor, verb: str, plan: Plan) -> None:
@@ -135,15 +132,7 @@ def _require_startable(actor: Actor, verb: str, plan: Plan) -> None:
         if why := why_overlapping(plan.name, plan.destination):
             raise RunRefused(why)
     except (ReadOnlyMode, RunRefused) as refusal:
-        record(
-            actor,
-            verb,
-            target_type="plan",
-            target_id=str(plan.pk),
-            target_label=plan.name,
-            outcome="refused",
-            detail=str(refusal),
-        )
+        lifecycle.audit(actor, verb, plan, outcome="refused", detail=str(refusal))
         raise
 
 
@@ -160,7 +149,7 @@ def _start(actor: Actor, plan: Plan, *, enqueue: bool, **fields: Any) -> Run:
             RunStage.objects.bulk_create(
                 RunStage(run=run, number=number, name=stage) for number, stage in enumerate(Stage, start=1)
             )
-            _record(actor, "backup.run", run, outcome="requested")
+            lifecycle.audit(actor, "backup.run", run, outcome="requested")
     except IntegrityError:
         standing = Run.objects.filter(plan=plan, state__in=ACTIVE).first()
         if standing is None:
@@ -178,7 +167,7 @@ def _end(actor: Actor, run: Run, action: str, reason: str, *, enqueue: bool) -> 
             run.refresh_from_db()
             raise RunRefused(f"Run {run.pk} is {run.state} already: nothing to stop.")
         run.refresh_from_db()
-        _record(actor, action, run, detail=reason)
+        lifecycle.audit(actor, action, run, detail=reason)
         if run.worker_id:
             # Spark copies within the job that holds the run: it is to stop, so that another can cancel the rest.
             jobs.request_cancel(run.worker_id, actor.name)
@@ -193,55 +182,11 @@ def _why_not(run: Run, shown: Decimal | None) -> str:
     return f"Run {run.pk} is {run.state}: it does not wait for approval."
 
 
-def _set_paused(actor: Actor, plan: Plan, *, paused: bool) -> Plan:
-    require(actor, "backup.plan", target=plan.name, connection=plan.vault_connection)
-    with transaction.atomic():
-        if Plan.objects.filter(pk=plan.pk, paused=not paused).update(paused=paused):
-            record(
-                actor,
-                "backup.plan",
-                target_type="plan",
-                target_id=str(plan.pk),
-                target_label=plan.name,
-                before={"paused": not paused},
-                after={"paused": paused},
-            )
-    plan.paused = paused
-    return plan
-
-
-def _record(
-    actor: Actor,
-    action: str,
-    run: Run,
-    *,
-    before: dict[str, object] | None = None,
-    after: dict[str, object] | None = None,
-    outcome: AuditOutcome = "done",
-    detail: str = "",
-) -> None:
-    record(
-        actor,
-        action,
-        target_type="run",
-        target_id=str(run.pk),
-        target_label=run.plan.name,
-        before=before or {},
-        after={"run": str(run.pk), **(after or {})},
-        outcome=outcome,
-        detail=detail[:500],
-    )
-
-
-class NameTaken(DeclarationError):
-    """A new plan has the name of one that is there."""
-
-
 @transaction.atomic
 def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None) -> Plan:
     """Add a plan, or change one, by the same rules as `levee apply`; `values` are the keys of its `[[plans]]`.
 
-    Raises NotAllowed, NameTaken, and DeclarationError that names the key as plans[0].key.
+    Raises NotAllowed, and DeclarationError that names the key as plans[0].key.
     """
     target = plan.name if plan else str(values.get("name", ""))
     for connection in _concerned(values, plan):
@@ -249,21 +194,13 @@ def save_plan(actor: Actor, values: Mapping[str, Any], plan: Plan | None = None)
     declared = read_declaration({"plans": [dict(values)]})
     [wanted] = declared["plans"]
     if plan is None and Plan.objects.filter(name=wanted.name).exists():
-        raise NameTaken(f"{PLACE}.name: a plan is called {wanted.name!r} already: choose another name.")
+        raise DeclarationError(f"{PLACE}.name: a plan is called {wanted.name!r} already: choose another name.")
     if plan is not None and plan.name != wanted.name:
         raise DeclarationError(f"{PLACE}.name: a plan keeps its name, which its runs and their evidence carry.")
     changes = store(declared).changes
     saved = Plan.objects.select_related("connection", "vault_connection").get(name=wanted.name)
     if changes:
-        record(
-            actor,
-            "backup.plan",
-            target_type="plan",
-            target_id=str(saved.pk),
-            target_label=saved.name,
-            before=changes[0].before,
-            after=wanted.values,
-        )
+        lifecycle.audit(actor, "backup.plan", saved, before=changes[0].before, after=wanted.values)
     return saved
 
 

@@ -41,7 +41,8 @@ def submit_advance(run: Run) -> Job:
 
     The audit log has the run itself, its start, approvals and end; its many jobs are the schedule's.
     """
-    return submit(Actor.schedule(), _kind(run), _title(run), **_details(run))
+    kind, title, details = _next_job(run)
+    return submit(Actor.schedule(), kind, title, **details)
 
 
 def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None, *, own_spark: bool = False) -> Run:
@@ -71,25 +72,18 @@ def advance_here(run: Run, say: Callable[[str], None] = lambda sentence: None, *
 
 def _work_on(run: Run, say: Callable[[str], None], *, own_spark: bool) -> Job:
     """Do the run's next work here; what needs Spark by a running Levee that has a warm one, where a worker answers."""
-    kind, work = _kind(run), _details(run)
+    kind, title, details = _next_job(run)
     if kind == DATA_KIND and not own_spark and worker_answers("spark"):
-        return follow(submit(Actor.schedule(), kind, _title(run), **work), say)
-    return run_in_foreground(Actor.schedule(), kind, _title(run), **work, wait_seconds=LONGEST_JOB_SECONDS)
+        return follow(submit(Actor.schedule(), kind, title, **details), say)
+    return run_in_foreground(Actor.schedule(), kind, title, **details, wait_seconds=LONGEST_JOB_SECONDS)
 
 
-def _kind(run: Run) -> str:
-    if run.state == RunState.CANCELLING:
-        return CANCEL_KIND
-    return DATA_KIND if needs_spark(run) else "backup-run"
-
-
-def _title(run: Run) -> str:
-    return f"Back up {run.plan.name}"
-
-
-def _details(run: Run) -> Submission:
-    return {
+def _next_job(run: Run) -> tuple[str, str, Submission]:
+    """The kind and title of the run's next job, and what it is about."""
+    kind = CANCEL_KIND if run.state == RunState.CANCELLING else DATA_KIND if needs_spark(run) else "backup-run"
+    details: Submission = {
         "connection": run.plan.vault_connection,
         "target": Target("run", str(run.pk), run.plan.name),
         "params": AdvanceParams(run=str(run.pk)),
     }
+    return kind, f"Back up {run.plan.name}", details

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -10,9 +11,8 @@ from django.urls import reverse
 
 from backups.models import ACTIVE, Plan, Run, RunState
 from backups.queries.cards import plans_in_scope
-from backups.queries.objective import CopyAge, copy_age
-from backups.queries.rows import age_text, lacks_permission, way_on
-from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
+from backups.queries.rows import CopyAge, copy_age, lacks_permission, way_on
+from dashboard.alerts.problems import Problem, ProblemKind, register_source
 from dashboard.web.states import look_of
 from dashboard.web.text import file_size, one_line, thousands
 
@@ -40,10 +40,10 @@ def late_inventories(now: datetime) -> Iterator[Problem]:
             LATE_INVENTORY,
             run.plan,
             str(run.pk),
-            "warning",
-            (now - since) / _HOUR,
-            f"The backup {run.plan.name} waits for its inventory.",
-            since,
+            severity="warning",
+            measure=(now - since) / _HOUR,
+            headline=f"The backup {run.plan.name} waits for its inventory.",
+            since=since,
             meaning=run.sentence,
             advice="Look whether the inventory configuration of the source bucket is enabled and may write.",
         )
@@ -61,10 +61,10 @@ def failed_runs() -> Iterator[Problem]:
             FAILED_RUN,
             plan,
             str(last.pk),
-            "critical" if is_failed else "warning",
-            1,
-            f"The backup {plan.name} {what}.",
-            last.finished_at or last.created_at,
+            severity="critical" if is_failed else "warning",
+            measure=1,
+            headline=f"The backup {plan.name} {what}.",
+            since=last.finished_at or last.created_at,
             meaning=last.sentence,
             advice=_advice(last),
             title="A backup failed" if is_failed else "A backup left gaps",
@@ -94,10 +94,10 @@ def old_backups(now: datetime) -> Iterator[Problem]:
                 OVER_OBJECTIVE,
                 plan,
                 "age",
-                "critical",
-                over,
-                f"The newest backup of {plan.name} is {(now - since) / _HOUR:,.0f} hours old.",
-                since + timedelta(hours=plan.objective_hours),
+                severity="critical",
+                measure=over,
+                headline=f"The newest backup of {plan.name} is {(now - since) / _HOUR:,.0f} hours old.",
+                since=since + stands.objective,
                 meaning=f"The objective is {plan.objective_hours} hours.",
                 advice="Start a run, or look why the last one did not end.",
             )
@@ -107,38 +107,20 @@ def _runs() -> QuerySet[Run]:
     return Run.objects.select_related("plan__vault_connection").order_by("pk")
 
 
-def _problem(
-    kind: ProblemKind,
-    plan: Plan,
-    subject: str,
-    severity: ProblemSeverity,
-    measure: float,
-    headline: str,
-    since: datetime,
-    meaning: str,
-    advice: str,
-    title: str = "",
-    link: str = "",
-    path: str = "",
-) -> Problem:
+def _problem(kind: ProblemKind, plan: Plan, subject: str, *, advice: str, **told: Any) -> Problem:
+    """A problem of a plan, by default with the way to its page."""
+    way = {"path": reverse("backup-plan", args=[plan.name]), "link": "See the plan"}
     return Problem(
         kind=kind.name,
         key=f"{kind.name}:{plan.pk}:{subject}",
         cause=f"{kind.name}:{plan.pk}",
-        severity=severity,
-        measure=measure,
-        headline=headline,
-        since=since,
-        title=title,
         subject=plan.name,
         next_step=advice,
-        meaning=meaning,
         advice=advice,
-        path=path or reverse("backup-plan", args=[plan.name]),
-        link=link or "See the plan",
         connection=plan.vault_connection_id,
         plan=plan.name,
         also_tell=tuple(map(str, plan.notify)),
+        **way | told,
     )
 
 
@@ -153,10 +135,12 @@ def backups_section(since: datetime, now: datetime) -> str:
 
 
 def _lines(stands: CopyAge, plan: Plan, since: datetime) -> list[str]:
-    objective = age_text(timedelta(hours=plan.objective_hours))
-    held = "no copy yet" if stands.age is None else f"newest copy {age_text(stands.age)} old"
+    held = "no copy yet" if stands.age is None else f"newest copy {stands.age_text} old"
     late = "PAST ITS OBJECTIVE, " if stands.is_past else ""
-    return [f"  {one_line(plan.name)}: {late}{held}, {objective} allowed", f"    {_runs_in_words(plan, since)}"]
+    return [
+        f"  {one_line(plan.name)}: {late}{held}, {stands.objective_text} allowed",
+        f"    {_runs_in_words(plan, since)}",
+    ]
 
 
 def _runs_in_words(plan: Plan, since: datetime) -> str:

@@ -17,11 +17,11 @@ _WORDS = {
     "complete": "copied",
     "complete_with_gaps": "copied with gaps",
     "failed": "failed",
-    "cancelled": "cancelled",
-    "waiting_for_approval": "waiting for approval",
     "missed": "no run, though one was due",
-    "none": "no run planned",
+    "waiting_for_approval": "waiting for approval",
     "running": "running",
+    "cancelled": "cancelled",
+    "none": "no run planned",
 }
 # The worst of a day stands for the day where runs differ too much to be drawn as lines.
 _WORST_FIRST = ("failed", "waiting_for_approval", "complete_with_gaps", "running", "cancelled", "complete")
@@ -57,6 +57,9 @@ class Cell:
     lines: tuple[RunLine, ...] = ()
     label: str = ""
     is_today: bool = False
+
+
+LEGEND = tuple(Cell(0, kind, words.capitalize(), "") for kind, words in _WORDS.items())
 
 
 @dataclass(frozen=True, slots=True)

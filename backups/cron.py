@@ -25,7 +25,6 @@ _FIELD = re.compile(rf"(?:[0-9*,/-]|{_NAMES})+", re.ASCII)
 # A range of one value, which its step leaves alone: cronsim takes 9-9/4 as it takes 9/4.
 _ONE = re.compile(r"\b(\w+)-\1/0*[1-9][0-9]*(?![0-9])", re.ASCII)
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12), ("weekday", 0, 7))
-_BAD = {"Bad day-of-month": "day", "Bad day-of-week": "weekday"}
 
 
 class ScheduleError(ValueError):
@@ -41,9 +40,7 @@ class Schedule:
 
     def next_after(self, moment: datetime) -> datetime:
         """The first due minute after a moment, in UTC."""
-        for due in CronSim(self.line, moment.astimezone(UTC)):
-            return due
-        raise ScheduleError(f"{self.text!r} never comes: no month has such a day.")
+        return next(CronSim(self.line, moment.astimezone(UTC)))
 
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """The due minutes after `start`, up to and with `end`."""
@@ -60,35 +57,20 @@ def parse_schedule(text: str) -> Schedule:
     if len(fields) != len(_FIELDS):
         raise ScheduleError(f"{text!r} is not a cron line of five fields: minute, hour, day, month, weekday.")
     for number, field in enumerate(fields):
-        if not _FIELD.fullmatch(field):
-            raise ScheduleError(_complaint(number, field))
-    schedule = Schedule(text.strip(), line)
+        alone = " ".join(field if place == number else "*" for place in range(len(fields)))
+        if not (_FIELD.fullmatch(field) and _comes(alone)):
+            name, least, most = _FIELDS[number]
+            raise ScheduleError(
+                f"{field!r} is no {name} of a cron line: it goes from {least} to {most}, a range from its lower end to "
+                "its upper one, and a step is 1 or more."
+            )
+    if not _comes(line):
+        raise ScheduleError(f"{text.strip()!r} never comes: no month has such a day.")
+    return Schedule(text.strip(), line)
+
+
+def _comes(line: str) -> bool:
     try:
-        schedule.next_after(datetime(2000, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
-        raise ScheduleError(_why(error, text, fields)) from error
-    return schedule
-
-
-def _why(error: CronSimError, text: str, fields: list[str]) -> str:
-    bad = _BAD.get(str(error), str(error).removeprefix("Bad "))
-    number = [name for name, _, _ in _FIELDS].index(bad)
-    if bad == "day" and _is_sound(f"0 0 {fields[number]} * *"):
-        return f"{text.strip()!r} never comes: no month has such a day."
-    return _complaint(number, fields[number])
-
-
-def _is_sound(line: str) -> bool:
-    try:
-        CronSim(line, datetime(2000, 1, 1, tzinfo=UTC))
+        return any(CronSim(line, datetime(2000, 1, 1, tzinfo=UTC)))
     except CronSimError:
         return False
-    return True
-
-
-def _complaint(number: int, field: str) -> str:
-    name, least, most = _FIELDS[number]
-    return (
-        f"{field!r} is no {name} of a cron line: it goes from {least} to {most}, a range from its lower end to its "
-        "upper one, and a step is 1 or more."
-    )

@@ -3,7 +3,7 @@
 import re
 
 from backups.models import Plan
-from backups.policies.names import place_of_uri
+from lake.backup.objects import place_of
 
 DATE = "{date}"
 """In the name of a destination's bucket: one for each snapshot."""
@@ -17,7 +17,7 @@ def is_pool(destination: str) -> bool:
 
 def overlap(one: str, other: str) -> bool:
     """Whether two destinations can hold the same key: of one bucket, the one place within the other."""
-    first, second = place_of_uri(one), place_of_uri(other)
+    first, second = place_of(one), place_of(other)
     prefixes = (first.prefix, second.prefix)
     is_within = prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
     return is_within and (_can_be(first.bucket, second.bucket) or _can_be(second.bucket, first.bucket))

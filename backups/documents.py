@@ -2,122 +2,66 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import TypeVar, cast
 
-from backups.contract import PlanJson, RunJson, RunSummary
+from django.db.models import Model
+
+from backups.contract import CopyJobDocument, FailureDocument, PlanJson, RunJson, RunSummary, StageDocument
 from backups.destinations import is_pool
-from backups.models import Plan, Run, RunState
+from backups.models import FailureGroup, Plan, Run, RunState
 from backups.retention import kept_as
+
+Shape = TypeVar("Shape")
 
 
 def run_document(run: Run) -> RunJson:
     """All of a run. `inventory` is null where the source is listed; money is in USD, sizes in bytes."""
-    return {
+    return _document(
+        run,
+        RunJson,
         **run_summary(run),
-        "destination": run.destination,
-        "folder": run.folder,
-        "cut_off": run.cut_off,
-        "requested_by": run.requested_by_name,
-        "retry_of": str(run.retry_of_id) if run.retry_of_id else None,
-        "error_code": run.error_code,
-        "ceiling_usd": _dollars(run.ceiling_usd),
-        "actual_usd": _dollars(run.actual_usd),
-        "estimate": run.estimate_lines,
-        "approved_by": run.approved_by_name,
-        "approved_at": run.approved_at,
-        "objects_planned": run.objects_planned,
-        "bytes_planned": run.bytes_planned,
-        "worth_retry": run.worth_retry,
-        "evidence": run.evidence,
-        "stages": [
-            {
-                "name": row.name,
-                "state": row.state,
-                "started_at": row.started_at,
-                "finished_at": row.finished_at,
-                "done": row.done,
-                "total": row.total,
-                "detail": row.detail,
-            }
-            for row in run.stages.order_by("number")
-        ],
-        "copy_jobs": [
-            {
-                "number": row.number,
-                "lane": row.lane,
-                "engine": row.engine,
-                "aws_job_id": row.aws_job_id,
-                "priority": row.priority,
-                "status": row.status,
-                "reason": row.reason,
-                "done": row.done,
-                "failed": row.failed,
-                "total": row.total,
-            }
-            for row in run.copy_jobs.all()
-        ],
-        "failures": [
-            {
-                "outcome": group.outcome,
-                "code": group.code,
-                "cause": group.cause,
-                "objects": group.object_count,
-                "bytes": group.bytes,
-                "tables": group.tables,
-                "worth_retry": group.worth_retry,
-                "examples": group.examples,
-            }
-            for group in run.failures.all()
-        ],
-    }
+        requested_by=run.requested_by_name,
+        retry_of=str(run.retry_of_id) if run.retry_of_id else None,
+        estimate=run.estimate_lines,
+        approved_by=run.approved_by_name,
+        stages=[_document(row, StageDocument) for row in run.stages.all()],
+        copy_jobs=[_document(row, CopyJobDocument) for row in run.copy_jobs.all()],
+        failures=[failure_document(group) for group in run.failures.all()],
+    )
 
 
 def run_summary(run: Run) -> RunSummary:
     """What a list of runs shows."""
-    return {
-        "id": str(run.pk),
-        "plan": run.plan.name,
-        "state": run.state,
-        "stage": run.stage,
-        "sentence": run.sentence,
-        "inventory": run.inventory or None,
-        "estimate_usd": _dollars(run.estimate_usd),
-        "bytes_copied": run.bytes_copied,
-        "objects": run.counts,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-    }
+    return _document(
+        run, RunSummary, id=str(run.pk), plan=run.plan.name, inventory=run.inventory or None, objects=run.counts
+    )
+
+
+def failure_document(group: FailureGroup) -> FailureDocument:
+    return _document(group, FailureDocument, objects=group.object_count)
 
 
 def plan_document(plan: Plan) -> PlanJson:
-    """A plan as it is stored, with its last run and its copies without gaps, newest first."""
+    """A plan as a file would declare it, with its last run and its copies without gaps, newest first."""
     last, kept = plan.runs.first(), copies_of(plan)
-    return {
-        "name": plan.name,
-        "connection": plan.connection.name,
-        "vault_connection": plan.vault_connection.name,
-        "source": plan.source,
-        "destination": plan.destination,
-        "inventory": plan.inventory,
-        "minimum_lag_hours": plan.minimum_lag_hours,
-        "engine": plan.engine,
-        "schedule": plan.schedule,
-        "objective_hours": plan.objective_hours,
-        "cost_ceiling_usd": _dollars(plan.cost_ceiling_usd),
-        "keep": plan.keep,
-        "evidence": plan.evidence,
-        "selection": plan.selection,
-        "files": plan.files,
-        "window_hours": plan.window_hours,
-        "role_arn": plan.role_arn,
-        "storage_class": plan.storage_class,
-        "encryption_key": plan.encryption_key,
-        "source_key": plan.source_key,
-        "notify": plan.notify,
-        "paused": plan.paused,
-        "last_run": run_summary(last) if last else None,
-        "copies": [{"cut_off": moment, "kept_as": list(names)} for moment, names in kept.items()],
-    }
+    return _document(
+        plan,
+        PlanJson,
+        connection=plan.connection.name,
+        vault_connection=plan.vault_connection.name,
+        last_run=run_summary(last) if last else None,
+        copies=[{"cut_off": moment, "kept_as": list(names)} for moment, names in kept.items()],
+    )
+
+
+def _document(row: Model, shape: type[Shape], **told: object) -> Shape:
+    """What a document of this shape says: what is `told`, and of the others the fields of the same name."""
+    found = {name: told[name] if name in told else _plain(getattr(row, name)) for name in shape.__annotations__}
+    return cast(Shape, found)
+
+
+def _plain(value: object) -> object:
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def copies_of(plan: Plan) -> dict[datetime, tuple[str, ...]]:
@@ -128,7 +72,3 @@ def copies_of(plan: Plan) -> dict[datetime, tuple[str, ...]]:
     whole = plan.runs.copies().filter(state=RunState.COMPLETE, cut_off__isnull=False)
     moments = [moment for moment in whole.values_list("cut_off", flat=True) if moment]
     return kept_as(moments, {} if is_pool(plan.destination) else plan.keep)
-
-
-def _dollars(amount: Decimal | None) -> float | None:
-    return None if amount is None else float(amount)

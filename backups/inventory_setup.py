@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TypedDict
 
 from backups.models import Plan
-from backups.policies.names import PlanNames, names_of
+from backups.policies.names import names_of
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
@@ -49,7 +49,7 @@ def configuration_of(plan: Plan, choice: InventoryOptions) -> InventoryConfigura
         id=name,
         destination_bucket=names.inventory.bucket,
         destination_prefix=before,
-        destination_account=_account(names),
+        destination_account=names.vault_account if names.vault_account.isdecimal() else "",
         format=choice.format,
         frequency=choice.frequency,
         prefix=names.source.prefix,
@@ -93,7 +93,10 @@ def set_up_inventory(context: JobContext, params: InventoryParams) -> str:
             request_id = configurations.put(bucket, wanted)
             context.result({"aws_request_ids": [request_id] if request_id else []})
         with context.step("Read it again"):
-            _check(bucket, configurations.get(bucket, wanted.id), wanted)
+            stored = configurations.get(bucket, wanted.id)
+            if stored is None or differences(stored, wanted):
+                said = f"S3 took the configuration {wanted.id} of {bucket}, and does not give it back."
+                raise JobFailed("NotAsPut", said)
     return f"S3 lists {bucket} {wanted.frequency.lower()} as {wanted.format}; the first list can take 48 hours."
 
 
@@ -114,17 +117,8 @@ def _other(bucket: str, found: InventoryConfiguration, wanted: InventoryConfigur
     return f"{bucket} has another configuration {found.id}: {said}. Nothing was changed; ask for it to be replaced."
 
 
-def _check(bucket: str, found: InventoryConfiguration | None, wanted: InventoryConfiguration) -> None:
-    if found is None or differences(found, wanted):
-        raise JobFailed("NotAsPut", f"S3 took the configuration {wanted.id} of {bucket}, and does not give it back.")
-
-
 def _parts(prefix: str) -> tuple[str, str, str]:
     """What stands before the bucket in a place of inventories, the bucket, and the id."""
     before, _, name = prefix.rstrip("/").rpartition("/")
     before, _, bucket = before.rpartition("/")
     return before, bucket, name
-
-
-def _account(names: PlanNames) -> str:
-    return names.vault_account if names.vault_account.isdecimal() else ""

@@ -9,7 +9,7 @@ from backups.advancing import CANCEL_KIND, DATA_KIND, AdvanceParams
 from backups.models import Plan, Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
-from backups.runs.ports import CopyEngine, Pipeline, place_of
+from backups.runs.ports import CopyEngine, Pipeline
 from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
 from backups.runs.work import Done, StageAnswer, Waiting, Work
 from dashboard.connections.access import lake_access
@@ -18,6 +18,7 @@ from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
 from lake.aws.batch_operations import BatchOperations
+from lake.backup.objects import place_of
 
 
 @job_kind("backup-run", queue="aws", verb="backup.run")

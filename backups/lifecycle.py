@@ -1,5 +1,6 @@
 """A run's changes of state: each is one conditional UPDATE that says whether it won. See docs/decisions/004."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -7,9 +8,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from backups.models import ACTIVE, Run, RunStage, RunState, Stage, StageState
+from backups.models import ACTIVE, Plan, Run, RunStage, RunState, Stage, StageState
 from dashboard.accounts.actor import Actor
-from dashboard.audit.log import record
+from dashboard.audit.log import AuditOutcome, record
 from dashboard.jobs.models import Job
 from dashboard.jobs.reaper import lose_if_silent
 
@@ -70,7 +71,11 @@ def move(run_id: UUID, to: RunState, *, job: Job | None = None, **fields: Any) -
     with transaction.atomic():
         ended = _won(rows.update(state=to, **{"finished_at": timezone.now(), "look_again_at": None, **fields}))
         if ended:
-            _record_end(Run.objects.select_related("plan", "requested_by").get(pk=run_id))
+            run = Run.objects.select_related("plan", "requested_by").get(pk=run_id)
+            outcome: AuditOutcome = "failed" if to == RunState.FAILED else "done"
+            found = {"state": run.state, "objects": run.counts}
+            who = Actor.worker(run.requested_by_name, run.requested_by)
+            audit(who, "backup.run", run, after=found, outcome=outcome, detail=run.sentence)
     return ended
 
 
@@ -107,16 +112,28 @@ def show_stage(run_id: UUID, job: Job, stage: Stage, **fields: Any) -> None:
     RunStage.objects.filter(run_id=run_id, run__worker=job, name=stage).update(**fields)
 
 
-def _record_end(run: Run) -> None:
+def audit(
+    actor: Actor,
+    action: str,
+    subject: Plan | Run,
+    *,
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None = None,
+    outcome: AuditOutcome = "done",
+    detail: str = "",
+) -> None:
+    """Write what somebody does with a plan or a run into the audit log."""
+    plan, of_run = (subject.plan, {"run": str(subject.pk)}) if isinstance(subject, Run) else (subject, {})
     record(
-        Actor.worker(run.requested_by_name, run.requested_by),
-        "backup.run",
-        target_type="run",
-        target_id=str(run.pk),
-        target_label=run.plan.name,
-        after={"run": str(run.pk), "state": run.state, "objects": run.counts},
-        outcome="failed" if run.state == RunState.FAILED else "done",
-        detail=run.sentence,
+        actor,
+        action,
+        target_type="run" if of_run else "plan",
+        target_id=str(subject.pk),
+        target_label=plan.name,
+        before=dict(before or {}),
+        after={**of_run, **(after or {})},
+        outcome=outcome,
+        detail=detail[:500],
     )
 
 

@@ -4,12 +4,13 @@ A run's changes of state are conditional UPDATEs in `backups.lifecycle`; docs/de
 """
 
 import uuid
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from backups.outcomes import OVER, Outcome
+from backups.outcomes import GAPS, OVER, Outcome
 from lake.backup.batch_manifest import Manifest
 
 
@@ -218,9 +219,39 @@ class Run(models.Model):
         return self.state in FINISHED
 
     @property
+    def is_reconciled(self) -> bool:
+        return self.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}
+
+    @property
     def counts(self) -> dict[str, int]:
         """Objects by outcome, in the order in which they are told."""
         return {outcome.value: getattr(self, outcome.value) for outcome in Outcome}
+
+    @property
+    def safe(self) -> int:
+        return self.copied + self.already_there
+
+    @property
+    def left_over(self) -> int:
+        """Objects that were listed and are not safe."""
+        return sum(self.counts[outcome.value] for outcome in GAPS)
+
+    @property
+    def label(self) -> str:
+        """The moment that a run holds, by which people tell it from others: 20 November 02:00."""
+        moment = self.cut_off or self.due_at or self.created_at
+        return f"{moment.day} {moment:%B %H:%M}"
+
+    @property
+    def took(self) -> timedelta | None:
+        return self.finished_at - self.started_at if self.started_at and self.finished_at else None
+
+    @property
+    def cost_text(self) -> str:
+        """What a run cost, or is estimated to; empty before the estimate."""
+        if self.actual_usd is not None:
+            return f"${self.actual_usd:,.2f}"
+        return f"≈ ${self.estimate_usd:,.2f}" if self.estimate_usd is not None else ""
 
 
 class StageState(models.TextChoices):

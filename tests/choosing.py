@@ -17,7 +17,7 @@ from tests.grouping import fixtures_of
 KEPT = (
     # A table with a hostile name, at Amazon's own DynamoDB: created, enabled, repaired, dropped and read.
     "tests/conformance/test_names.py::test_a_table_of_any_name_is_enabled_repaired_and_dropped[quotes]",
-    "tests/backups/runs/test_on_spark.py::test_a_run_takes_the_inventory_that_s3_delivered[Parquet]",
+    "tests/backups/runs/test_on_spark.py::test_a_run_takes_the_inventory_that_s3_delivered",
     "tests/lake/spark/test_jvm_death.py::test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_by_"
     "another[drop_coordinated_commits]",
     "tests/lake/spark/test_jvm_death.py::test_every_kind_of_job_is_cut_here",

@@ -4,8 +4,8 @@ Sources: the S3 User Guide on the permissions of S3 Batch Operations copies and 
 needs at its destination. Reading and writing are kept apart, although AWS's own sample grants everything on everything.
 """
 
-import json
 from dataclasses import dataclass
+from json import dumps
 from shlex import quote
 from typing import Any
 
@@ -53,6 +53,46 @@ class PolicyDocument:
     kind: str
     target: str
     document: dict[str, Any]
+
+    @property
+    def json(self) -> str:
+        return dumps(self.document, indent=2, ensure_ascii=False)
+
+    @property
+    def cli(self) -> str:
+        """Commands for a POSIX shell, with the credentials of the account that the policy belongs to."""
+        document, target = quote(dumps(self.document, ensure_ascii=False)), quote(self.target)
+        match self.kind:
+            case "trust":
+                return f"aws iam create-role --role-name {target} \\\n  --assume-role-policy-document {document}"
+            case "role":
+                name = quote(f"levee-{self.code}")
+                call = f"aws iam put-role-policy --role-name {target} --policy-name {name}"
+                return f"{call} \\\n  --policy-document {document}"
+            case "bucket":
+                return (
+                    f"aws s3api get-bucket-policy --bucket {target}\n"
+                    f"aws s3api put-bucket-policy --bucket {target} \\\n  --policy {document}"
+                )
+            case "key":
+                return (
+                    f"aws kms get-key-policy --key-id {target} --policy-name default\n"
+                    f"aws kms put-key-policy --key-id {target} --policy-name default \\\n  --policy {document}"
+                )
+            case _:
+                return f"aws iam create-policy --policy-name {quote(self.code)} \\\n  --policy-document {document}"
+
+    @property
+    def note(self) -> str:
+        """What to mind before it is attached; empty where it stands by itself."""
+        if self.kind == "bucket":
+            note = "A bucket has one policy: add these statements to what is there."
+            return f"{note} Do so for the bucket of each date." if "{date}" in self.target else note
+        if self.kind == "key":
+            return "A key has one policy: add this statement to what is there, or the key may become unmanageable."
+        if self.kind == "identity":
+            return "Attach it to the role or user that the connection acts as."
+        return ""
 
 
 def policy_documents(names: PlanNames) -> tuple[PolicyDocument, ...]:
@@ -247,44 +287,3 @@ def _document(
     return PolicyDocument(
         code, title, why, account, kind, target, {"Version": "2012-10-17", "Statement": list(statements)}
     )
-
-
-def as_json(policy: PolicyDocument) -> str:
-    return json.dumps(policy.document, indent=2, ensure_ascii=False)
-
-
-def as_cli(policy: PolicyDocument) -> str:
-    """Commands for a POSIX shell, with the credentials of the account that the policy belongs to."""
-    document, target = quote(json.dumps(policy.document, ensure_ascii=False)), quote(policy.target)
-    match policy.kind:
-        case "trust":
-            return f"aws iam create-role --role-name {target} \\\n  --assume-role-policy-document {document}"
-        case "role":
-            name = quote(f"levee-{policy.code}")
-            return (
-                f"aws iam put-role-policy --role-name {target} --policy-name {name} \\\n  --policy-document {document}"
-            )
-        case "bucket":
-            return (
-                f"aws s3api get-bucket-policy --bucket {target}\n"
-                f"aws s3api put-bucket-policy --bucket {target} \\\n  --policy {document}"
-            )
-        case "key":
-            return (
-                f"aws kms get-key-policy --key-id {target} --policy-name default\n"
-                f"aws kms put-key-policy --key-id {target} --policy-name default \\\n  --policy {document}"
-            )
-        case _:
-            return f"aws iam create-policy --policy-name {quote(policy.code)} \\\n  --policy-document {document}"
-
-
-def merge_note(policy: PolicyDocument) -> str:
-    """What to mind before it is attached; empty where it stands by itself."""
-    if policy.kind == "bucket":
-        note = "A bucket has one policy: add these statements to what is there."
-        return f"{note} Do so for the bucket of each date." if "{date}" in policy.target else note
-    if policy.kind == "key":
-        return "A key has one policy: add this statement to what is there, or the key may become unmanageable."
-    if policy.kind == "identity":
-        return "Attach it to the role or user that the connection acts as."
-    return ""

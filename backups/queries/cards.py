@@ -3,54 +3,59 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
 
 from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, InventoryState, Plan, Run, RunState
-from backups.queries.objective import copy_age, moment_of
-from backups.queries.rows import UNPROVEN, Fact, Headline, age_text, copied_of, run_label, run_url, way_on
+from backups.queries.rows import (
+    UNPROVEN,
+    CopyAge,
+    Fact,
+    Headline,
+    age_text,
+    copy_age,
+    moment_of,
+    run_url,
+    way_on,
+)
 from dashboard.connections.models import Connection
-from dashboard.web.text import file_size, thousands
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One plan. `age` is how far the newest copy lies behind now, None without one; `is_past` that this, or the time
-    since the first start, is more than the objective allows."""
+    """One plan: its state with a word for it, how old its newest copy is, what comes next, and its last thirty days."""
 
-    name: str
-    source: str
-    destination: str
-    vault: str
+    plan: Plan
     state: str
     word: str
-    age: timedelta | None
-    is_past: bool
-    objective: timedelta
-    age_words: str
-    objective_words: str
+    stands: CopyAge
     gauge: Gauge
-    gauge_label: str
     note: str
     note_url: str
     strip: Strip
-    facts: tuple[Fact, ...]
+    inventory: Fact
+    sums: dict[str, Any]
     active: Run | None
     newest: Run | None
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """One number of the status page, and the list behind it."""
+class Counts:
+    """The numbers of the status page: plans by their newest copy, active runs, and what runs did this month."""
 
-    word: str
-    number: str
-    detail: str
-    url: str
-    state: str = ""
+    within: int
+    past: int
+    without: int
+    active: int
+    bytes: int
+    objects: int
+    usd: Decimal
 
 
 def plans_in_scope(connection: Connection | None) -> QuerySet[Plan]:
@@ -66,32 +71,21 @@ def card_of(plan: Plan, now: datetime) -> Card:
     newest = runs[0] if runs else plan.runs.select_related("plan").first()
     active = next((run for run in runs if run.state in ACTIVE), None) or plan.runs.filter(state__in=ACTIVE).first()
     stands = copy_age(plan, now)
-    copy, age = stands.copy, stands.age
-    objective = timedelta(hours=plan.objective_hours)
-    state, word = _state(active, newest, copy, is_past=stands.is_past)
-    note, url = _note(plan, active, copy, objective, now)
-    schedule = schedule_of(plan)
+    state, word = _state(active, newest, stands)
+    note, url = _note(plan, active, stands, now)
     since = min((run.created_at for run in runs), default=now)
     days = [DayRun(run.state, run.due_at or run.created_at, run_url(run)) for run in runs]
-    said = f"{age_text(age)} of {age_text(objective)}" if age is not None else "No copy yet"
     return Card(
-        plan.name,
-        plan.source,
-        plan.destination,
-        plan.vault_connection.name if plan.vault_connection_id != plan.connection_id else "",
+        plan,
         state,
         word,
-        age,
-        stands.is_past,
-        objective,
-        age_text(age) if age is not None else "",
-        age_text(objective),
-        gauge(age, objective),
-        said,
+        stands,
+        gauge(stands.age, stands.objective),
         note,
         url,
-        strip(days, now.date(), None if plan.paused else schedule, since, plan.name, now),
-        _facts(plan, copy, now),
+        strip(days, now.date(), None if plan.paused else schedule_of(plan), since, plan.name, now),
+        _inventory_fact(plan, now),
+        _sums(plan, now),
         active,
         newest,
     )
@@ -115,87 +109,86 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
     for card in cards:
         if card.active and card.active.state == RunState.WAITING_FOR_APPROVAL:
             return _waiting(card, card.active)
-    late = [card for card in cards if card.is_past]
-    without = [card for card in cards if card.age is None and not card.is_past]
-    failed = [card for card in cards if card.newest and card.newest.state == RunState.FAILED]
+    failed = [(card, run) for card in cards if (run := card.newest) and run.state == RunState.FAILED]
     if failed:
-        run = failed[0].newest
-        if run is not None:
-            more = f" {_others(len(failed) - 1)}" if len(failed) > 1 else ""
-            return Headline("failed", f"The newest run of {failed[0].name} failed.{more}", run.sentence, *way_on(run))
-    if late:
-        first = late[0]
-        url = reverse("backup-plan", args=[first.name])
-        if first.age is None:
-            said = f"{first.name} has no copy, and its {age_text(first.objective)} objective has passed."
-            return Headline("attention", said, first.note, url, "See the plan")
-        said = f"{first.name} is {age_text(first.age)} old, past its {age_text(first.objective)} objective."
-        return Headline("attention", said, first.note, url, "See the plan")
-    if without:
-        first = without[0]
-        url = reverse("backup-plan", args=[first.name])
-        return Headline("not_started", f"{first.name} has no copy yet.", first.note, url, "See the plan")
-    if not cards:
-        return None
-    return Headline("healthy", "Every plan has copied within its objective.", UNPROVEN)
+        (card, run), more = failed[0], f" {_others(len(failed) - 1)}" if len(failed) > 1 else ""
+        return Headline("failed", f"The newest run of {card.plan.name} failed.{more}", run.sentence, *way_on(run))
+    for card in cards:
+        if card.stands.is_past:
+            objective = card.stands.objective_text
+            said = f"{card.plan.name} is {card.stands.age_text} old, past its {objective} objective."
+            if card.stands.age is None:
+                said = f"{card.plan.name} has no copy, and its {objective} objective has passed."
+            return _at_plan("attention", card, said)
+    for card in cards:
+        if card.stands.age is None:
+            return _at_plan("not_started", card, f"{card.plan.name} has no copy yet.")
+    return Headline("healthy", "Every plan has copied within its objective.", UNPROVEN) if cards else None
 
 
-def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> tuple[Count, ...]:
-    within = sum(card.age is not None and not card.is_past for card in cards)
-    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+def verdict_of_one(card: Card) -> Headline:
+    """The one sentence above the page of a plan."""
+    if card.active is not None:
+        return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
+    if card.newest is not None and card.newest.state == RunState.FAILED:
+        return Headline("failed", "The newest run failed.", card.newest.sentence, *way_on(card.newest))
+    if card.stands.age is None:
+        return Headline("not_started", "This plan has no copy yet.", card.note)
+    said = f"The newest copy is {card.stands.age_text} old; the objective is {card.stands.objective_text}."
+    return Headline(card.state, said, f"{UNPROVEN} {card.note}")
+
+
+def _at_plan(state: str, card: Card, said: str) -> Headline:
+    return Headline(state, said, card.note, reverse("backup-plan", args=[card.plan.name]), "See the plan")
+
+
+def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> Counts:
+    within = sum(card.stands.age is not None and not card.stands.is_past for card in cards)
+    past = sum(card.stands.is_past for card in cards)
     runs = Run.objects.filter(plan__in=plans)
-    active = runs.filter(state__in=ACTIVE).count()
-    spent = runs.filter(finished_at__gte=month)
+    spent = runs.filter(finished_at__gte=_month(now))
     sums = spent.aggregate(usd=Sum("actual_usd"), bytes=Sum("bytes_copied"), objects=Sum("copied"))
-    past = sum(card.is_past for card in cards)
-    without = len(cards) - within - past
-    return (
-        Count("Copied within objective", thousands(within), "newest copy as young as allowed", "#plans", "healthy"),
-        Count(
-            "Past objective",
-            thousands(past),
-            f"{thousands(without)} without a copy yet" if without else "older than allowed",
-            "#plans",
-            "attention" if past else "not_started",
-        ),
-        Count("Under way", thousands(active), "running or waiting", "#newest", "running" if active else "not_started"),
-        Count(
-            "Copied this month",
-            file_size(sums["bytes"] or 0),
-            f"{thousands(sums['objects'] or 0)} objects, by runs that ended",
-            "#newest",
-        ),
-        Count(f"{now:%B} so far", f"${sums['usd'] or 0:,.2f}", "requests and jobs, by list prices", "#newest"),
+    return Counts(
+        within,
+        past,
+        len(cards) - within - past,
+        runs.filter(state__in=ACTIVE).count(),
+        sums["bytes"] or 0,
+        sums["objects"] or 0,
+        sums["usd"] or Decimal(0),
     )
+
+
+def _month(now: datetime) -> datetime:
+    return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def _waiting(card: Card, run: Run) -> Headline:
     estimate = f"${run.estimate_usd:,.2f}" if run.estimate_usd is not None else "an unknown amount"
     ceiling = f", above the ${run.ceiling_usd:,.2f} that Levee may spend by itself" if run.ceiling_usd else ""
     detail = f"The copy would cost {estimate}{ceiling}. Nothing is copied before a person decides."
-    until = ""
-    if card.age is not None and card.age < card.objective:
-        until = f" The objective is missed in {age_text(card.objective - card.age)}."
-    return Headline(
-        "waiting_for_approval", f"{card.name} waits for your approval.{until}", detail, run_url(run), "See the estimate"
-    )
+    until, age, objective = "", card.stands.age, card.stands.objective
+    if age is not None and age < objective:
+        until = f" The objective is missed in {age_text(objective - age)}."
+    said = f"{card.plan.name} waits for your approval.{until}"
+    return Headline("waiting_for_approval", said, detail, run_url(run), "See the estimate")
 
 
-def _state(active: Run | None, newest: Run | None, copy: Run | None, *, is_past: bool) -> tuple[str, str]:
+def _state(active: Run | None, newest: Run | None, stands: CopyAge) -> tuple[str, str]:
     if active is not None:
         return active.state, ""
     if newest is not None and newest.state == RunState.FAILED:
         return "failed", "Newest run failed"
-    if is_past:
+    if stands.is_past:
         return "attention", "Past objective"
-    if copy is None:
+    if stands.copy is None:
         return "not_started", "No run yet" if newest is None else "No copy"
-    if copy.state == RunState.COMPLETE_WITH_GAPS:
+    if stands.copy.state == RunState.COMPLETE_WITH_GAPS:
         return "complete_with_gaps", "Copied within objective, with gaps"
     return "healthy", "Copied within objective"
 
 
-def _note(plan: Plan, active: Run | None, copy: Run | None, objective: timedelta, now: datetime) -> tuple[str, str]:
+def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> tuple[str, str]:
     if active is not None:
         words = {
             RunState.WAITING_FOR_APPROVAL: "Waits for approval",
@@ -211,42 +204,21 @@ def _note(plan: Plan, active: Run | None, copy: Run | None, objective: timedelta
     if due is None:
         return "No schedule: started by hand", ""
     day = "" if due.date() == now.date() else f"{due:%a} {due.day} {due:%b} "
-    missed = moment_of(copy) + objective if copy else None
+    missed = moment_of(stands.copy) + stands.objective if stands.copy else None
     late = ", after the objective is missed" if missed and now < missed < due else ""
     return f"Next run {day}{due:%H:%M} UTC{late}", ""
 
 
-def _facts(plan: Plan, copy: Run | None, now: datetime) -> tuple[Fact, ...]:
-    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
+    """What the plan's runs copied, and `spent` this month, None where none has ended in it."""
+    ended = Q(finished_at__gte=_month(now))
     sums = plan.runs.aggregate(
-        bytes=Sum("bytes_copied"),
-        objects=Sum("copied"),
-        usd=Sum("actual_usd", filter=Q(finished_at__gte=month)),
-        runs=Max("finished_at", filter=Q(finished_at__gte=month)),
+        bytes=Coalesce(Sum("bytes_copied"), 0),
+        objects=Coalesce(Sum("copied"), 0),
+        spent=Sum("actual_usd", filter=ended),
+        ended=Max("finished_at", filter=ended),
     )
-    gaps = _gap_fact(copy)
-    return (
-        _copy_fact(copy),
-        _inventory_fact(plan, now),
-        gaps,
-        Fact("Copied by runs that ended", file_size(sums["bytes"] or 0), f"{thousands(sums['objects'] or 0)} objects"),
-        Fact("Spent this month", f"${sums['usd'] or 0:,.2f}", "requests and jobs")
-        if sums["runs"]
-        else Fact("Spent this month", "Not known", "no run has ended"),
-    )
-
-
-def _copy_fact(copy: Run | None) -> Fact:
-    if copy is None:
-        return Fact("Last copy", "None yet")
-    return Fact("Last copy", run_label(copy), copied_of(copy), run_url(copy))
-
-
-def _gap_fact(copy: Run | None) -> Fact:
-    left = copy.listed - copy.copied - copy.already_there if copy else 0
-    if copy is None or left <= 0:
-        return Fact("Left over", "None" if copy else "Unknown")
-    return Fact("Left over", f"{thousands(left)} objects", "see why", f"{run_url(copy)}#failures")
+    return {**sums, "spent": (sums["spent"] or Decimal(0)) if sums["ended"] else None}
 
 
 def _inventory_fact(plan: Plan, now: datetime) -> Fact:

@@ -1,4 +1,4 @@
-"""The small rows that several pages of backups show."""
+"""The small things that several pages, alerts and the digest say of plans and runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
-from backups.models import Run, RunState
-from backups.outcomes import COPY_REFUSED, GAPS
+from backups.models import Plan, Run, RunState
+from backups.outcomes import COPY_REFUSED
 from dashboard.web.text import duration, thousands
 from lake.aws.errors import ACCESS_DENIED
 
@@ -23,7 +23,6 @@ class Fact:
     more: str = ""
     url: str = ""
     at: datetime | None = None
-    is_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,57 +36,15 @@ class Headline:
     act: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run in a list. Counts are None while they are not known."""
-
-    url: str
-    label: str
-    plan: str
-    state: str
-    began: datetime | None
-    took: timedelta | None
-    listed: int | None
-    copied: int | None
-    left_over: int | None
-    cost: str
-    sentence: str
-    kept: str = ""
-
-
 UNPROVEN = "This counts the copying. Whether the copy can be restored is not proven."
 
 
-def run_row(run: Run, kept: Mapping[datetime, tuple[str, ...]] | None = None) -> RunRow:
-    """A run in a list; `kept` are the whole copies of its plan, as `backups.retention.kept_as` gives them."""
-    is_reconciled = run.state in {"complete", "complete_with_gaps"}
-    return RunRow(
-        url=run_url(run),
-        label=run_label(run),
-        plan=run.plan.name,
-        state=run.state,
-        began=run.started_at,
-        took=took(run),
-        listed=run.listed or None,
-        copied=run.copied if is_reconciled else None,
-        left_over=left_over(run) if is_reconciled else None,
-        cost=cost_text(run),
-        sentence=run.sentence if run.state != "complete" else "",
-        kept=_kept(run, kept) if kept is not None else "",
-    )
-
-
-def _kept(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:
-    """What a copy is kept as, in words; "" for a run that is none."""
-    if run.state != "complete" or run.cut_off is None or run.cut_off not in kept:
+def kept_text(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:
+    """What a run's copy is kept as, of the whole copies that `kept_as` gives; "" for a run that is none."""
+    if run.state != RunState.COMPLETE or run.cut_off is None or run.cut_off not in kept:
         return ""
     names = kept[run.cut_off]
     return f"kept, {' and '.join(names)}" if names else "may go"
-
-
-def copied_of(run: Run) -> str:
-    """What is known of a run's copy: 1,234 of 1,240 objects."""
-    return f"{thousands(run.copied + run.already_there)} of {objects(run.listed)}"
 
 
 def lacks_permission(run: Run) -> bool:
@@ -106,30 +63,6 @@ def run_url(run: Run) -> str:
     return reverse("backup-run", args=[run.pk])
 
 
-def run_label(run: Run) -> str:
-    """The moment that a run holds, by which people tell it from others: 20 November 02:00."""
-    moment = run.cut_off or run.due_at or run.created_at
-    return f"{moment.day} {moment:%B %H:%M}"
-
-
-def left_over(run: Run) -> int:
-    """Objects that were listed and are not safe."""
-    return sum(run.counts[outcome.value] for outcome in GAPS)
-
-
-def took(run: Run) -> timedelta | None:
-    if run.started_at is None or run.finished_at is None:
-        return None
-    return run.finished_at - run.started_at
-
-
-def cost_text(run: Run) -> str:
-    """What a run cost, or is estimated to; empty before the estimate."""
-    if run.actual_usd is not None:
-        return f"${run.actual_usd:,.2f}"
-    return f"≈ ${run.estimate_usd:,.2f}" if run.estimate_usd is not None else ""
-
-
 def age_text(age: timedelta) -> str:
     """An age or objective as people agree on them: in hours below two days, 31 h 42 min."""
     minutes = round(age.total_seconds() / 60)
@@ -141,3 +74,42 @@ def age_text(age: timedelta) -> str:
 
 def objects(number: int) -> str:
     return f"{thousands(number)} object{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAge:
+    """`copy` is the newest run that made one, None without; `since` is the moment up to which everything was copied, or
+    that of the plan's first start, None for a plan that was never started. `over` is how far that lies beyond the
+    objective, at most 0 where it does not."""
+
+    copy: Run | None
+    since: datetime | None
+    age: timedelta | None
+    objective: timedelta
+    over: timedelta
+
+    @property
+    def is_past(self) -> bool:
+        return self.over > timedelta()
+
+    @property
+    def age_text(self) -> str:
+        return age_text(self.age) if self.age is not None else ""
+
+    @property
+    def objective_text(self) -> str:
+        return age_text(self.objective)
+
+
+def copy_age(plan: Plan, now: datetime) -> CopyAge:
+    """Where a plan stands now. Without any copy the objective counts from the first start."""
+    copy = plan.runs.copies().select_related("plan").order_by("-cut_off", "-created_at").first()
+    since = moment_of(copy) if copy else plan.runs.order_by("created_at").values_list("created_at", flat=True).first()
+    objective = timedelta(hours=plan.objective_hours)
+    over = now - since - objective if since else timedelta()
+    return CopyAge(copy, since, now - moment_of(copy) if copy else None, objective, over)
+
+
+def moment_of(run: Run) -> datetime:
+    """The moment that a run's copy holds: what came later may be missing from it."""
+    return run.cut_off or run.started_at or run.created_at

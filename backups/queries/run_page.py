@@ -1,30 +1,15 @@
-"""A run as its page shows it: stages, verdict, bill, what became of the objects, and what is left to do."""
+"""A run as its page shows it: stages, verdict, what became of the objects, copy jobs, and the largest tables."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from backups.models import Plan, Run, RunStage, RunState, Stage
+from backups.models import CopyJob, FailureGroup, Run, RunStage, RunState, Stage
 from backups.outcomes import GAPS, Outcome
-from backups.queries.rows import (
-    Fact,
-    cost_text,
-    lacks_permission,
-    left_over,
-    objects,
-    run_label,
-    run_url,
-    took,
-)
+from backups.queries.rows import Fact, lacks_permission, objects
 from dashboard.web.states import look_of
 from dashboard.web.text import duration, file_size, thousands
 
-STAGE_WORDS = {
-    Stage.INVENTORY: "Inventory",
-    Stage.MANIFEST: "Manifest",
-    Stage.COST_GATE: "Cost gate",
-    Stage.COPY: "Copy",
-    Stage.RECONCILE: "Reconcile",
-}
 OUTCOME_WORDS = {
     Outcome.LISTED: ("Listed", "at the source"),
     Outcome.COPIED: ("Copied", "seen at the destination"),
@@ -38,16 +23,25 @@ OUTCOME_WORDS = {
 }
 
 
+_JOB_STATES = {
+    "Complete": "succeeded",
+    "Failed": "failed",
+    "Failing": "failed",
+    "Cancelled": "cancelled",
+    "Cancelling": "cancelling",
+    "Suspended": "waiting_for_approval",
+}
+_MEANWHILE = frozenset({Outcome.CHANGED, Outcome.VANISHED, Outcome.TOO_NEW, Outcome.ARCHIVED})
+
+
 @dataclass(frozen=True, slots=True)
 class StageView:
     """One stage: `figure` is its number, `css` marks the one that is waited at, and those to come."""
 
-    name: str
+    stage: RunStage
     state: str
-    at: datetime | None
     figure: str
     detail: str
-    done: int
     total: int | None
     css: str
     is_here: bool
@@ -64,52 +58,77 @@ class OutcomeCount:
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
-    """All that the page says of the run itself."""
+class RunTableRow:
+    """One table: objects to be copied, those there already, and the size of all of it; None is not known.
 
-    id: str
-    url: str
+    `path` is a part of where it is, "" for all others together.
+    """
+
+    name: str
+    path: str
+    objects: int
+    share: str
+    there: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """What the page of a run says besides the run's own fields."""
+
     label: str
-    short: str
-    plan: str
-    word: str
-    state: str
-    source: str
-    destination: str
     headline: str
     detail: str
-    finished_at: datetime | None
     facts: tuple[Fact, ...]
     stages: tuple[StageView, ...]
     outcomes: tuple[OutcomeCount, ...]
-    about: tuple[Fact, ...]
     left_over_says: str
     preflight_helps: bool
-    is_over: bool
 
 
 def run_view(run: Run, now: datetime) -> RunView:
     return RunView(
-        id=str(run.pk),
-        url=run_url(run),
-        label=f"{run.plan.name}, {run_label(run)}",
-        short=run_label(run),
-        plan=run.plan.name,
-        word=look_of(run.state).word,
-        state=run.state,
-        source=run.plan.source,
-        destination=run.destination or run.plan.destination,
+        label=f"{run.plan.name}, {run.label}",
         headline=_headline(run),
         detail=_detail(run),
-        finished_at=run.finished_at,
         facts=_facts(run, now),
         stages=tuple(_stage(run, stage) for stage in run.stages.all()),
         outcomes=_outcomes(run),
-        about=_about(run),
         left_over_says=_left_over_says(run),
         preflight_helps=lacks_permission(run),
-        is_over=run.is_finished,
     )
+
+
+def failures_of(run: Run) -> list[tuple[str, str, FailureGroup]]:
+    """What was left over by cause, each with the word and the state of its outcome."""
+    groups = [(Outcome(group.outcome), group) for group in run.failures.all()]
+    return [(OUTCOME_WORDS[of][0], "attention" if of in _MEANWHILE else "failed", group) for of, group in groups]
+
+
+def copy_jobs_of(run: Run) -> list[tuple[str, CopyJob]]:
+    """Copy jobs, each with its state."""
+    return [
+        (_JOB_STATES.get(job.status, "running" if job.status else "not_started"), job) for job in run.copy_jobs.all()
+    ]
+
+
+def table_rows(run: Run) -> list[RunTableRow]:
+    """The largest tables by what is to be copied of them, and the rest in one row."""
+    rows = sorted((_table_row(one, run) for one in run.tables.get("largest", [])), key=lambda row: -row.objects)
+    rest = run.objects_planned - sum(row.objects for row in rows)
+    if rows and rest > 0:
+        rows.append(RunTableRow("All others", "", rest, _share(rest, run), None, None))
+    return rows
+
+
+def _table_row(one: dict[str, Any], run: Run) -> RunTableRow:
+    number, path = one["copy"] + one["multipart"], one["table"].strip("/")
+    name = ".".join(path.split("/")[-2:])
+    return RunTableRow(name, path, number, _share(number, run), one["already_there"], one["bytes"])
+
+
+def _share(number: int, run: Run) -> str:
+    return f"{100 * number / run.objects_planned:.1f} %" if run.objects_planned else ""
 
 
 def _headline(run: Run) -> str:
@@ -119,13 +138,6 @@ def _headline(run: Run) -> str:
             f"This run would copy {objects(run.objects_planned)}, "
             f"{file_size(run.bytes_planned)},{cost}. A person must decide."
         )
-    if run.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}:
-        if run.sentence:
-            return run.sentence
-        safe = run.copied + run.already_there
-        gaps = left_over(run)
-        tail = "." if not gaps else f"; {thousands(gaps)} {'is' if gaps == 1 else 'are'} not."
-        return f"{thousands(safe)} of {objects(run.listed)} are at the destination with their size and ETag{tail}"
     if run.state == RunState.FAILED and run.sentence:
         return _what_and_cure(run)[0]
     return run.sentence or f"{look_of(run.state).word}."
@@ -150,7 +162,7 @@ def _detail(run: Run) -> str:
 
 def _facts(run: Run, now: datetime) -> tuple[Fact, ...]:
     facts = [Fact("Cut-off", at=run.cut_off)] if run.cut_off else [Fact("Cut-off", "Not known yet")]
-    length = took(run)
+    length = run.took
     if length is not None:
         facts.append(Fact("Took", duration(length)))
     elif run.state == RunState.WAITING_FOR_APPROVAL:
@@ -159,7 +171,7 @@ def _facts(run: Run, now: datetime) -> tuple[Fact, ...]:
         facts.append(Fact("Objective missed", at=_missed_at(run)))
     elif run.started_at and not run.is_finished:
         facts.append(Fact("Elapsed", duration(now - run.started_at)))
-    if cost := cost_text(run):
+    if cost := run.cost_text:
         estimate = f"estimate ${run.estimate_usd:,.2f}" if run.actual_usd is not None and run.estimate_usd else ""
         facts.append(Fact("Cost", cost, estimate))
     return tuple(fact for fact in facts if fact.value or fact.at)
@@ -184,17 +196,7 @@ def _stage(run: Run, stage: RunStage) -> StageView:
     tone = look_of(state).tone
     css = f"{tone} here" if state == "waiting_for_approval" else "next" if stage.state == "next" else ""
     total = stage.total if is_here and stage.total else None
-    return StageView(
-        STAGE_WORDS[Stage(stage.name)],
-        state,
-        stage.finished_at or stage.started_at,
-        figure,
-        _said(run, stage, detail),
-        min(stage.done, total or 0),
-        total,
-        css,
-        is_here,
-    )
+    return StageView(stage, state, figure, _said(run, stage, detail), total, css, is_here)
 
 
 def _said(run: Run, stage: RunStage, of_figure: str) -> str:
@@ -228,7 +230,7 @@ def _figure(run: Run, stage: RunStage) -> tuple[str, str]:
         case Stage.COPY:
             return thousands(stage.done or run.copied), ""
         case Stage.RECONCILE:
-            safe, gaps = run.copied + run.already_there, left_over(run)
+            safe, gaps = run.safe, run.left_over
             said = f"at the destination, {thousands(gaps)} left over"
             return (thousands(safe), said) if stage.state == "done" else ("", "")
 
@@ -249,27 +251,8 @@ def _outcomes(run: Run) -> tuple[OutcomeCount, ...]:
     )
 
 
-def _about(run: Run) -> tuple[Fact, ...]:
-    facts = [
-        Fact("Started by", run.requested_by_name),
-        Fact("Asked for", at=run.created_at),
-        Fact("Engine", Plan.Engine(run.plan.engine).label),
-    ]
-    if run.inventory_manifest:
-        facts.append(Fact("Inventory", f"s3://{run.inventory_bucket}/{run.inventory_manifest}", is_code=True))
-    if run.folder:
-        facts.append(Fact("Manifests and reports", run.folder, is_code=True))
-    if run.approved_by_name:
-        facts.append(Fact("Approved by", run.approved_by_name, url=""))
-        facts.append(Fact("Approved", at=run.approved_at))
-    if run.retry_of_id and run.retry_of:
-        facts.append(Fact("Retries", run_label(run.retry_of), url=run_url(run.retry_of)))
-    facts += [Fact("Retried by", run_label(later), url=run_url(later)) for later in run.retries.all()]
-    return tuple(fact for fact in facts if fact.value or fact.at)
-
-
 def _left_over_says(run: Run) -> str:
-    gaps = left_over(run)
+    gaps = run.left_over
     share = f", {100 * gaps / run.listed:.2f} %" if run.listed else ""
     again = f"; a retry would try {thousands(run.worth_retry)} of them again" if run.worth_retry else ""
     return f"{thousands(gaps)} of {objects(run.listed)}{share}{again}"

@@ -3,10 +3,10 @@
 from backups.models import CopyJob
 from backups.outcomes import OVER
 from backups.policies.names import UNKNOWN_VAULT, names_of
-from backups.runs.ports import place_of
 from backups.runs.work import RunFailed, report_of, until_of
 from lake.aws.batch_operations import BatchOperations, CopyRequest, JobStatus
 from lake.aws.errors import AwsError
+from lake.backup.objects import place_of
 
 LASTING = frozenset({"BadConfiguration", "IdempotencyException"})
 """Refusals of CreateJob that the same request meets each time."""

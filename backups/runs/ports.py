@@ -11,12 +11,6 @@ from lake.backup.batch_manifest import Manifest
 from lake.backup.objects import BucketPrefix
 
 
-def place_of(uri: str) -> BucketPrefix:
-    """The place that an s3a:// URI names; its prefix gets the final slash that it lacks."""
-    bucket, _, prefix = uri.partition("://")[2].partition("/")
-    return BucketPrefix(bucket, f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What one run is to copy. `inventory_manifest` is "" where the source is listed; times are UTC.

@@ -8,13 +8,14 @@ from typing import Any
 from django.conf import settings
 
 from backups.models import CopyJob, Plan
-from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted, place_of
+from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import RunFailed, report_of
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.batch_operations import JobStatus
 from lake.backup.batch_manifest import Manifest
+from lake.backup.objects import place_of
 from lake.spark.errors import SparkRefused
 from lake.spark.messages import SparkJob, SparkProgress
 

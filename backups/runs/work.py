@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import CopyJob, Run, Stage
-from backups.runs.ports import CopyEngine, Pipeline, Wanted, place_of
+from backups.runs.ports import CopyEngine, Pipeline, Wanted
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
 from lake.aws.batch_operations import JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
-from lake.backup.objects import BucketPrefix, FileUnreadable
+from lake.backup.objects import BucketPrefix, FileUnreadable, place_of
 
 CHUNK = 16 * 1024 * 1024
 """Bytes of a file that are in memory at once."""

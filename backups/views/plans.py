@@ -8,16 +8,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from backups.actions import RunRefused, ask_for_inventory, ask_for_preflight, pause, resume, save_plan, start_run
-from backups.charts import Cell
+from backups.actions import RunRefused, ask_for_inventory, ask_for_preflight, save_plan, set_paused, start_run
+from backups.charts import LEGEND
+from backups.destinations import is_pool
 from backups.documents import copies_of
 from backups.forms import InventoryForm, PlanForm, form_of
 from backups.inventory_setup import PlaceUnfit
-from backups.models import ACTIVE, Plan, Run, RunState
+from backups.models import ACTIVE, Plan, Run
+from backups.policies.documents import policy_documents
 from backups.policies.names import names_of
-from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of
-from backups.queries.plan_page import FORMS, accounts, inventory_set_up, last_preflight, policy_views, settings_of
-from backups.queries.rows import UNPROVEN, Headline, lacks_permission, run_row, run_url, way_on
+from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of, verdict_of_one
+from backups.queries.plan_page import inventory_set_up, last_preflight
+from backups.queries.rows import kept_text, lacks_permission, run_url
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection, seen
@@ -26,19 +28,6 @@ from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
 
 NEWEST = 10
-LEGEND = tuple(
-    Cell(0, kind, title, "")
-    for kind, title in (
-        ("complete", "Copied"),
-        ("complete_with_gaps", "Copied with gaps"),
-        ("failed", "Failed"),
-        ("missed", "No run"),
-        ("waiting_for_approval", "Waiting for approval"),
-        ("running", "Under way"),
-        ("cancelled", "Cancelled"),
-        ("none", "None planned"),
-    )
-)
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
 INVENTORIES_SHOWN = 10
 
@@ -55,7 +44,7 @@ def status(request: HttpRequest) -> HttpResponse:
         "cards": cards,
         "verdict": verdict,
         "counts": counts_of(cards, plans, now),
-        "newest": [run_row(run) for run in runs],
+        "newest": [(run, "") for run in runs],
         "legend": LEGEND,
         "read_at": now,
         "may_plan": Actor.from_request(request).may("backup.plan"),
@@ -83,10 +72,16 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
     context = {
         "plan": found,
         "card": card,
-        "verdict": _verdict(card),
-        "settings": settings_of(found),
+        "verdict": verdict_of_one(card),
+        "is_pool": is_pool(found.destination),
+        "names": (
+            ("Key of the copies", found.encryption_key),
+            ("Key of the source", found.source_key),
+            ("Role of S3 Batch", found.role_arn),
+            ("Manifests and reports", found.evidence),
+        ),
         "page": runs,
-        "rows": [run_row(run, kept) for run in runs.rows],
+        "rows": [(run, kept_text(run, kept)) for run in runs.rows],
         "inventories": found.inventories.all()[:INVENTORIES_SHOWN],
         "active_url": run_url(card.active) if card.active else "",
         "why_not_run": _why_not(actor, found, "backup.run"),
@@ -116,16 +111,13 @@ def policies(request: HttpRequest, plan_name: str) -> HttpResponse:
     """The policies of both accounts for the plan's real names, and which permissions are there."""
     found = _plan(request, plan_name)
     names = names_of(found)
-    asked = request.GET.get("form", "")
-    chosen = asked if asked in FORMS else "json"
     preflight = last_preflight(found)
     is_open = preflight is not None and not preflight.job.is_finished
     context = {
         "plan": found,
         "names": names,
-        "accounts": accounts(policy_views(names, chosen)),
-        "forms": [(name, word) for name, (word, _) in FORMS.items()],
-        "chosen": chosen,
+        "policies": policy_documents(names),
+        "is_cli": request.GET.get("form") == "cli",
         "preflight": preflight,
         "poll_seconds": 2 if is_open else None,
         "why_not_check": _why_not(Actor.from_request(request), found, "backup.preflight"),
@@ -174,11 +166,7 @@ def run_now(request: HttpRequest, plan_name: str) -> HttpResponse:
 def switch(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Pause the schedule, or let it go on."""
     found = _plan(request, plan_name)
-    actor = Actor.from_request(request)
-    try:
-        (resume if found.paused else pause)(actor, found)
-    except RunRefused as refusal:
-        messages.error(request, str(refusal))
+    set_paused(Actor.from_request(request), found, not found.paused)
     return redirect("backup-plan", found.name)
 
 
@@ -210,17 +198,6 @@ def _plan(request: HttpRequest, plan_name: str) -> Plan:
 
 def _runs(request: HttpRequest, found: Plan) -> Any:
     return seen(request, Run).filter(plan=found).select_related("plan")
-
-
-def _verdict(card: Any) -> Headline:
-    if card.active is not None:
-        return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
-    if card.newest is not None and card.newest.state == RunState.FAILED:
-        return Headline("failed", "The newest run failed.", card.newest.sentence, *way_on(card.newest))
-    if card.age is None:
-        return Headline("not_started", "This plan has no copy yet.", card.note)
-    said = f"The newest copy is {card.age_words} old; the objective is {card.objective_words}."
-    return Headline(card.state, said, f"{UNPROVEN} {card.note}")
 
 
 def _why_not(actor: Actor, found: Plan, verb: str) -> str:

@@ -86,7 +86,7 @@ def verify_result_file(file: ResultFile, pieces: Iterable[bytes]) -> None:
 
 
 def write_results(results: Iterable[TaskResult]) -> bytes:
-    """One file in the real order of columns, keys URL-encoded as in the manifest. Raises FileUnreadable."""
+    """One file in the real order of columns, keys URL-encoded as in the manifest."""
     return "".join(_line(one) for one in results).encode()
 
 

@@ -20,6 +20,12 @@ class BucketPrefix:
         return BucketPrefix(self.bucket, f"{self.prefix}{path}")
 
 
+def place_of(uri: str) -> BucketPrefix:
+    """The place that an s3a:// URI names; its prefix gets the final slash that it lacks. A dated bucket stays so."""
+    bucket, _, prefix = uri.partition("://")[2].partition("/")
+    return BucketPrefix(bucket, f"{prefix}/" if prefix and not prefix.endswith("/") else prefix)
+
+
 class FileUnreadable(ValueError):
     """A file that is not what it should be; the message is one sentence."""
 
@@ -47,14 +53,8 @@ class TaskResult:
 
 
 def encoded_key(key: str) -> str:
-    """A key as manifests hold it: percent-encoded UTF-8, slashes as they are, a blank as %20.
-
-    Raises FileUnreadable for text that has no UTF-8, which no key of S3 is.
-    """
-    try:
-        return quote(key, safe="/")
-    except UnicodeEncodeError as error:
-        raise FileUnreadable(f"The key {key!a} is not valid Unicode: {error.reason}.") from error
+    """A key as manifests hold it: percent-encoded UTF-8, slashes as they are, a blank as %20."""
+    return quote(key, safe="/")
 
 
 def decoded_key(text: str) -> str:

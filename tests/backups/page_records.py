@@ -68,6 +68,7 @@ def make_run(plan: Plan, state: str = "complete", *, age: timedelta = timedelta(
     }
     if state in {"complete", "complete_with_gaps"}:
         values |= {
+            "sentence": "412,604 of 412,604 objects are at the destination with their size and ETag or checksum.",
             "copied": 41_182,
             "already_there": 371_422,
             "bytes_copied": 52_000_000_000,
@@ -116,7 +117,10 @@ def make_copy_job(run: Run, **changes: Any) -> CopyJob:
 
 
 def make_gaps(plan: Plan, **changes: Any) -> Run:
-    run = make_run(plan, "complete_with_gaps", copied=41_100, vanished=80, failed=2, worth_retry=2, **changes)
+    said = "412,522 of 412,604 objects are at the destination. 82 are not: see the causes."
+    run = make_run(
+        plan, "complete_with_gaps", sentence=said, copied=41_100, vanished=80, failed=2, worth_retry=2, **changes
+    )
     FailureGroup.objects.create(
         run=run,
         outcome="vanished",

@@ -12,8 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 WEEK = NOW - timedelta(days=7)
 
 
-def test_without_plans_it_says_nothing():
-    assert backups_section(WEEK, NOW) == ""
+def test_without_plans_the_mail_says_nothing_of_them():
     assert "BACKUPS" not in digest_of(WEEK, NOW)[1]
 
 
@@ -22,8 +21,8 @@ def test_a_plan_is_told_with_its_age_its_runs_and_what_they_cost():
     make_run(plan, age=timedelta(hours=5))
     make_gaps(plan, age=timedelta(days=1))
     make_run(plan, age=timedelta(days=8))
-    said = backups_section(WEEK, NOW)
-    assert "lake-nightly: newest copy 6 h old, 36 h allowed" in said
+    said = digest_of(WEEK, NOW)[1]
+    assert "BACKUPS\n  lake-nightly: newest copy 6 h old, 36 h allowed" in said
     assert "2 runs: 1 copied, 1 copied with gaps; copied 82,282 objects, 104 GB, for $172.80" in said
 
 
@@ -35,8 +34,3 @@ def test_what_is_late_or_was_never_copied_comes_first():
     assert [line.split(":")[0].strip() for line in lines] == ["m-late", "z-never", "a-fine"]
     assert "PAST ITS OBJECTIVE" in lines[0]
     assert "no copy yet" in lines[1]
-
-
-def test_the_mail_carries_it():
-    make_run(make_plan())
-    assert "BACKUPS\n  lake-nightly: newest copy" in digest_of(WEEK, NOW)[1]

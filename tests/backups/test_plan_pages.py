@@ -1,6 +1,5 @@
 """Adding and editing plans, their policies, and the preflight's list of ticks."""
 
-import json
 import re
 from html import unescape
 
@@ -11,6 +10,7 @@ from backups.models import Plan
 from backups.policies.jobs import PREFLIGHT_KIND
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
+from dashboard.connections.models import Connection
 from dashboard.declaration.differences import read_declaration
 from dashboard.jobs.models import Job, JobState
 from tests.backups.page_records import NOW, connection, make_plan
@@ -85,16 +85,14 @@ def test_the_edit_form_holds_what_is_stored_and_saving_it_changes_nothing(admin)
     assert AuditEntry.objects.filter(action="backup.plan").count() == 1
 
 
-def test_an_edit_is_audited_with_what_was_before(admin):
+def test_an_edit_is_audited_with_what_was_before_and_renames_nothing(admin):
     make_plan()
-    admin.post(f"{PAGE}edit/", {**FORM, "objective_hours": "12"})
+    taken = admin.post("/backups/new/", FORM)
+    assert taken.status_code == 422
+    assert "is called 'lake-nightly' already" in unescape(taken.content.decode())
+    admin.post(f"{PAGE}edit/", {**FORM, "objective_hours": "12", "name": "other"})
     entry = AuditEntry.objects.get(action="backup.plan")
     assert (entry.before["objective_hours"], entry.after["objective_hours"]) == (36, 12)
-
-
-def test_an_edit_cannot_rename(admin):
-    make_plan()
-    admin.post(f"{PAGE}edit/", {**FORM, "name": "other"})
     assert Plan.objects.get().name == "lake-nightly"
 
 
@@ -127,13 +125,6 @@ def test_what_cannot_be_read_is_said_at_its_field_and_kept(admin, change, said):
     assert not Plan.objects.exists()
 
 
-def test_a_name_that_is_taken_is_refused(admin):
-    make_plan()
-    answer = admin.post("/backups/new/", FORM)
-    assert answer.status_code == 422
-    assert "is called 'lake-nightly' already" in unescape(answer.content.decode())
-
-
 @pytest.mark.parametrize(("form", "word"), [("json", '"Version"'), ("cli", "aws iam")])
 def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
     make_plan()
@@ -141,13 +132,9 @@ def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
     assert word in html
     for name in ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID"):
         assert name in html
-
-
-def test_accounts_are_known_from_the_roles_of_the_connections():
-    plan = make_plan(role_arn="arn:aws:iam::222222222222:role/batch/copies")
-    plan.connection.role_arn = "arn:aws:iam::111111111111:role/levee"
-    plan.connection.save()
-    html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode())
+    Connection.objects.filter(name="prod").update(role_arn="arn:aws:iam::111111111111:role/levee")
+    Plan.objects.update(role_arn="arn:aws:iam::222222222222:role/batch/copies")
+    html = signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode()
     assert "ACCOUNT_ID" not in html
     assert "arn:aws:iam::222222222222:role/batch/copies" in html
 
@@ -192,13 +179,6 @@ def test_ticks_show_what_is_missing_first():
     assert "1 of 3 permissions are there" in signed_in(Role.VIEWER).get(PAGE).content.decode()
 
 
-@pytest.mark.parametrize("result", [{}, {"checks": None}, {"checks": [7, {}]}, {"checked_at": 7}])
-def test_results_of_any_shape_are_survived(result):
-    job = checked(make_plan())
-    Job.objects.filter(pk=job.pk).update(result=result)
-    assert signed_in(Role.VIEWER).get(f"{PAGE}policies/").status_code == 200
-
-
 def test_the_poll_brings_the_ticks_alone_until_the_check_has_ended():
     job = checked(make_plan())
     viewer = signed_in(Role.VIEWER)
@@ -207,10 +187,3 @@ def test_the_poll_brings_the_ticks_alone_until_the_check_has_ended():
     going = viewer.get(f"{PAGE}policies/", headers={"HX-Request": "true"}).content.decode()
     assert "<nav" not in ended + going
     assert ("every 2s" in ended, "every 2s" in going) == (False, True)
-
-
-def test_a_policy_can_be_taken_as_it_is_shown():
-    make_plan()
-    html = signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode()
-    for text in re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL):
-        assert json.loads(unescape(text))["Version"] == "2012-10-17"

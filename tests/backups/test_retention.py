@@ -56,30 +56,22 @@ def test_the_newest_is_kept_whatever_the_rule_says():
 
 
 @pytest.mark.django_db
-class TestOfAPlan:
-    @pytest.fixture
-    def plan(self):
-        plan = make_plan(keep={"daily": 1}, destination="s3a://acme-vault-{date}/")
-        for hours in (6, 30):
-            make_run(plan, cut_off=NOW - timedelta(hours=hours))
-        return plan
+def test_page_and_command_say_which_copies_may_go_and_in_a_pool_none_for_they_share_objects(capsys):
+    plan = make_plan(keep={"daily": 1}, destination="s3a://acme-vault-{date}/")
+    for hours in (6, 30):
+        make_run(plan, cut_off=NOW - timedelta(hours=hours))
+    viewer, page = signed_in(Role.VIEWER), f"/backups/plans/{plan.name}/"
 
-    def test_its_page_says_which_copies_may_go(self, plan):
-        html = signed_in(Role.VIEWER).get(f"/backups/plans/{plan.name}/").content.decode()
-        assert html.count("kept, daily") == 1
-        assert html.count("<small>may go</small>") == 1
-        assert "Levee deletes none" in html
+    html = viewer.get(page).content.decode()
+    assert (html.count("kept, daily"), html.count("<small>may go</small>")) == (1, 1)
+    assert "Levee deletes none" in html
+    assert kept_by(plan, capsys) == [["daily"], []]
 
-    def test_a_command_says_it_too(self, plan, capsys):
-        call_command("backup", "plan", plan.name, "--json")
-        copies = json.loads(capsys.readouterr().out)["copies"]
-        assert [one["kept_as"] for one in copies] == [["daily"], []]
+    Plan.objects.update(destination="s3a://acme-vault/warehouse/")
+    assert "may go</small>" not in viewer.get(page).content.decode()
+    assert kept_by(plan, capsys) == [["always"]] * 2
 
-    def test_in_a_pool_none_may_go_for_its_copies_share_objects(self, plan, capsys):
-        Plan.objects.update(destination="s3a://acme-vault/warehouse/")
 
-        html = signed_in(Role.VIEWER).get(f"/backups/plans/{plan.name}/").content.decode()
-        call_command("backup", "plan", plan.name, "--json")
-
-        assert "may go</small>" not in html
-        assert [one["kept_as"] for one in json.loads(capsys.readouterr().out)["copies"]] == [["always"]] * 2
+def kept_by(plan: Plan, capsys) -> list[list[str]]:
+    call_command("backup", "plan", plan.name, "--json")
+    return [one["kept_as"] for one in json.loads(capsys.readouterr().out)["copies"]]

@@ -18,7 +18,14 @@ from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.models import JobState
 
-RUN_VERBS = ("approve", "reject", "cancel", "prefer", "retry", "show")
+RUN_VERBS = {
+    "approve": "let a run copy that waits for approval, and wait for its end",
+    "reject": "end a run that waits for approval",
+    "cancel": "stop a run",
+    "prefer": "give the copy jobs of a run at AWS another priority",
+    "retry": "try again what an earlier run left",
+    "show": "show one run",
+}
 MOST_RUNS = 100
 HIDDEN = ("copies", "last_run")
 
@@ -53,15 +60,7 @@ class Command(JsonCommand):
             self._run_verb(verbs, name)
 
     def _run_verb(self, verbs: Any, name: str) -> None:
-        words = {
-            "approve": "let a run copy that waits for approval, and wait for its end",
-            "reject": "end a run that waits for approval",
-            "cancel": "stop a run",
-            "prefer": "give the copy jobs of a run at AWS another priority",
-            "retry": "try again what an earlier run left",
-            "show": "show one run",
-        }
-        verb = self._verb(verbs, name, words[name])
+        verb = self._verb(verbs, name, RUN_VERBS[name])
         verb.add_argument("run", help="its id, as `levee backup runs` lists it; unique first letters are enough")
         if name == "prefer":
             verb.add_argument("priority", type=int, help="the higher goes first; new runs have 10")
@@ -93,16 +92,10 @@ class Command(JsonCommand):
 
     def _plans(self, **_: Any) -> None:
         documents = [plan_document(plan) for plan in Plan.objects.select_related("connection", "vault_connection")]
-        rows = [
-            [
-                one["name"],
-                one["engine"],
-                one["schedule"] or "by hand",
-                one["last_run"]["state"] if one["last_run"] else None,
-                one["source"],
-            ]
-            for one in documents
-        ]
+        rows = []
+        for one in documents:
+            state = one["last_run"]["state"] if one["last_run"] else None
+            rows.append([one["name"], one["engine"], one["schedule"] or "by hand", state, one["source"]])
         self.emit(documents, columns(["PLAN", "ENGINE", "SCHEDULE", "LAST RUN", "SOURCE"], rows))
 
     def _plan(self, plan: str, **_: Any) -> None:

@@ -7,12 +7,11 @@ from datetime import timedelta
 from backups import lifecycle
 from backups.destinations import DATE
 from backups.models import Inventory, InventoryState, Run, RunState, Stage
-from backups.runs.ports import place_of
 from backups.runs.work import Done, GivenUp, RunFailed, StageAnswer, Waiting, Work, read_pieces
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.inventory_manifest import InventoryManifest, read_manifest, verify_part
-from lake.backup.objects import BucketPrefix, FileUnreadable
+from lake.backup.objects import BucketPrefix, FileUnreadable, place_of
 
 _FOLDER = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ")
 NEWEST = 5

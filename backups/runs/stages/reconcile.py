@@ -1,7 +1,7 @@
 """Last stage: verified reports, manifest and a listing of the destination say what became of each object."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from django.db import transaction
@@ -19,7 +19,7 @@ from lake.backup.completion_report import (
     report_folder,
     verify_result_file,
 )
-from lake.backup.objects import FileUnreadable
+from lake.backup.objects import BucketPrefix, FileUnreadable
 
 
 def advance(work: Work) -> StageAnswer:
@@ -108,58 +108,48 @@ def reports_of(s3: S3, rows: Iterable[CopyJob]) -> Reports:
 
     The Spark engine writes no manifest: its files are read where they lie.
     """
-    places, files, doubts = [], [], []
+    places: list[BucketPrefix] = []
+    files: list[ReportFile] = []
+    doubts: list[str] = []
     for row in rows:
-        if row.engine == Plan.Engine.S3_BATCH:
-            told = _Report(s3, row)
-            files += told.files()
-            doubts += told.doubts
-        else:
+        if row.engine == Plan.Engine.SPARK:
             places.append(report_of(row))
+        # Of a job that ran no task S3 writes no report.
+        elif row.done + row.failed:
+            for found in _believed(s3, row):
+                if isinstance(found, ReportFile):
+                    files.append(found)
+                else:
+                    doubts.append(f"The report of copy job {row.number} is not believed: {found}")
     return Reports(tuple(places), tuple(files), tuple(doubts))
 
 
-class _Report:
-    """The report of one job of S3; `doubts` fills while its files are looked at."""
-
-    def __init__(self, s3: S3, row: CopyJob) -> None:
-        place = report_of(row)
-        self._s3 = s3
-        self._row = row
-        self._bucket = place.bucket
-        self._folder = report_folder(place.prefix.removesuffix("/"), row.aws_job_id)
-        self.doubts: list[str] = []
-
-    def files(self) -> list[ReportFile]:
-        """The files that are as the manifest says; none of a job that ran no task, of which S3 writes no report."""
-        if not self._row.done + self._row.failed:
-            return []
+def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
+    """The files of a job's report that are as its manifest says, and why others are not."""
+    place = report_of(row)
+    folder = report_folder(place.prefix.removesuffix("/"), row.aws_job_id)
+    try:
+        named = _manifest(s3, place.bucket, f"{folder}manifest.json").results
+    except FileUnreadable as error:
+        yield error
+        return
+    for file in named:
         try:
-            named = self._manifest().results
+            yield _verified(s3, place.bucket, folder, file)
         except FileUnreadable as error:
-            self._doubt(error)
-            return []
-        return [file for file in map(self._believed, named) if file is not None]
+            yield error
 
-    def _manifest(self) -> ReportManifest:
-        key = f"{self._folder}manifest.json"
-        body = b"".join(read_pieces(self._s3, self._bucket, key))
-        beside = f"{key}.md5"
-        checksum = self._s3.get(self._bucket, beside).data if self._s3.head(self._bucket, beside) else b""
-        return read_report_manifest(body, checksum)
 
-    def _believed(self, file: ResultFile) -> ReportFile | None:
-        try:
-            if file.bucket != self._bucket or not re.fullmatch(re.escape(self._folder) + r"results/[^/]+", file.key):
-                raise FileUnreadable(f"its manifest names s3://{file.bucket}/{file.key}, which is not of this report.")
-            head = self._s3.head(file.bucket, file.key)
-            if head is None:
-                raise FileUnreadable(f"s3://{file.bucket}/{file.key} is not there.")
-            verify_result_file(file, read_pieces(self._s3, file.bucket, file.key))
-        except FileUnreadable as error:
-            self._doubt(error)
-            return None
-        return ReportFile(file.bucket, file.key, head.size, head.etag)
+def _manifest(s3: S3, bucket: str, key: str) -> ReportManifest:
+    body, beside = b"".join(read_pieces(s3, bucket, key)), f"{key}.md5"
+    return read_report_manifest(body, s3.get(bucket, beside).data if s3.head(bucket, beside) else b"")
 
-    def _doubt(self, error: FileUnreadable) -> None:
-        self.doubts.append(f"The report of copy job {self._row.number} is not believed: {error}")
+
+def _verified(s3: S3, bucket: str, folder: str, file: ResultFile) -> ReportFile:
+    if file.bucket != bucket or not re.fullmatch(re.escape(folder) + r"results/[^/]+", file.key):
+        raise FileUnreadable(f"its manifest names s3://{file.bucket}/{file.key}, which is not of this report.")
+    head = s3.head(bucket, file.key)
+    if head is None:
+        raise FileUnreadable(f"s3://{bucket}/{file.key} is not there.")
+    verify_result_file(file, read_pieces(s3, bucket, file.key))
+    return ReportFile(bucket, file.key, head.size, head.etag)

@@ -43,18 +43,25 @@ TASKS_PER_SLOT = 2
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One planning, and where it writes: a folder of this attempt's own, as nothing is overwritten."""
+    """One planning by the parameters of `run`, which writes to a folder of its own, as nothing is overwritten."""
 
     spark: Any
+    params: Mapping[str, Any]
     access: Access
-    source: BucketPrefix
-    destination: BucketPrefix
-    folder: BucketPrefix
-    attempt: str
     parallel: int
+    attempt: str
+    began: datetime
+
+    @property
+    def source(self) -> BucketPrefix:
+        return place(self.params, "source")
+
+    @property
+    def cut_off(self) -> datetime:
+        return datetime.fromisoformat(self.params["cut_off"])
 
     def below(self, name: str) -> BucketPrefix:
-        return self.folder.below(f"{name}/{self.attempt}/")
+        return place(self.params, "folder").below(f"{name}/{self.attempt}/")
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
@@ -79,22 +86,14 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     `unread` tables, which are copied whole, and `references` to files by absolute paths.
     """
     with bulk_settings(spark):
-        work = _Work(
-            spark,
-            access_of(spark),
-            place(params, "source"),
-            place(params, "destination"),
-            place(params, "folder"),
-            uuid.uuid4().hex[:12],
-            slots(spark),
-        )
-        return _plan(work, params, report)
+        work = _Work(spark, params, access_of(spark), slots(spark), uuid.uuid4().hex[:12], datetime.now(UTC))
+        return _plan(work, report)
 
 
-def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, object]:
-    began = datetime.now(UTC)
+def _plan(work: _Work, report: Report) -> dict[str, object]:
+    params = work.params
     report.step("Read the inventory" if params.get("inventory_manifest") else "List the source")
-    source = _source(work, params)
+    source = _source(work)
     report.step("Find the tables")
     # All that is grouped and sorted here by Spark is few rows, unless something is joined.
     divide(work.spark, 0)
@@ -102,7 +101,7 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, o
     roots = keep_roots(counts, work.access, work.below("roots"))
     most = int(params.get("manifest_objects") or MOST_OBJECTS)
     planning = Planning(work.access, work.source.bucket, work.below("planned"), most)
-    rows, told_live = _written(work, params, source, roots, planning, began, report)
+    rows, told_live = _written(work, source, roots, planning, report)
     written = kept(rows, work.below("tables"))
     report.step("Write the manifests")
     files = planned_files(written)
@@ -122,27 +121,22 @@ def _plan(work: _Work, params: Mapping[str, Any], report: Report) -> dict[str, o
                 "files": [file.key for file in planned],
                 "objects": objects,
             },
-            "began": began.isoformat(),
+            "began": work.began.isoformat(),
             "pool": dict(params.get("pool") or {}),
         },
     }
 
 
 def _written(
-    work: _Work,
-    params: Mapping[str, Any],
-    source: InventoryFiles,
-    roots: Roots,
-    planning: Planning,
-    began: datetime,
-    report: Report,
+    work: _Work, source: InventoryFiles, roots: Roots, planning: Planning, report: Report
 ) -> tuple[Any, dict[str, object]]:
     """The rows of WRITTEN, still to be worked out, and what is told of live files.
 
     Where every object is copied, tasks read, work and write by themselves; a choice among them takes Spark's joins.
     """
-    limit, tasks = int(params.get("copy_limit") or COPY_LIMIT), _tasks(roots.objects, work.parallel)
-    laned = then(_reading(work, source, COLUMNS), with_tables(work.access, roots), with_lanes(_cut_off(params), limit))
+    params, tasks = work.params, _tasks(roots.objects, work.parallel)
+    lanes = with_lanes(work.cut_off, int(params.get("copy_limit") or COPY_LIMIT))
+    laned = then(_reading(work, source, COLUMNS), with_tables(work.access, roots), lanes)
     chooses = {params.get("selection"), params.get("files")} & {"incremental", "live"}
     if params.get("retry") or not chooses:
         report.step("Select what to copy")
@@ -153,11 +147,11 @@ def _written(
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, object]()
     if "live" in chooses:
         report.step("Read the tables' logs")
-        logs = Logs(work.access, work.source.bucket, _live_since(params, began))
+        logs = Logs(work.access, work.source.bucket, _live_since(work))
         names = roots.frame(work.spark)
         selected, told_live = live_only(selected, names, logs, work.below("live"), parallel=work.parallel)
     if "incremental" in chooses:
-        selected = without_pool(selected, _pool(work, params), lanes=LANES)
+        selected = without_pool(selected, _pool(work), lanes=LANES)
     report.step("Select what to copy")
     return selected.coalesce(tasks).mapInArrow(write_planned(planning), WRITTEN), told_live
 
@@ -173,8 +167,9 @@ def _tasks(objects: int, parallel: int) -> int:
     return max(1, wanted, min(rounds, objects // LEAST_OBJECTS))
 
 
-def _source(work: _Work, params: Mapping[str, Any]) -> InventoryFiles:
+def _source(work: _Work) -> InventoryFiles:
     """The inventory that is named, or one of our own: of a listing, or of objects to be tried again, asked for anew."""
+    params = work.params
     retry, manifest = params.get("retry"), params.get("inventory_manifest")
     if manifest and not retry:
         return read_inventory(work.access, params["inventory_bucket"], manifest, work.source.prefix)
@@ -192,18 +187,19 @@ def _reading(work: _Work, source: InventoryFiles, columns: Sequence[str]) -> Cal
     return partial(inventory_batches, work.access, source, columns=columns)
 
 
-def _pool(work: _Work, params: Mapping[str, Any]) -> Any:
+def _pool(work: _Work) -> Any:
     """What the destination has, by source keys: `pool_key`, `pool_size` and the `pool_etag` that the source has."""
     from pyspark.sql import functions as sql
 
-    there = listed(work.spark, work.access, work.destination, parallel=work.parallel)
-    key = sql.substring(sql.col("key"), sql.lit(len(work.destination.prefix) + 1), sql.length("key"))
+    destination = place(work.params, "destination")
+    there = listed(work.spark, work.access, destination, parallel=work.parallel)
+    key = sql.substring(sql.col("key"), sql.lit(len(destination.prefix) + 1), sql.length("key"))
     own = there.select(key.alias("pool_key"), sql.col("size").alias("pool_size"), sql.col("etag").alias("pool_etag"))
     if work.source.prefix:
         own = own.where(sql.col("pool_key").startswith(work.source.prefix))
-    if not params.get("pool"):
+    if not work.params.get("pool"):
         return own
-    proved = work.spark.read.parquet(place(params, "pool").uri).where(
+    proved = work.spark.read.parquet(place(work.params, "pool").uri).where(
         sql.col("outcome").isin(*SAFE) & (sql.col("etag") != sql.col("destination_etag"))
     )
     held = own.join(
@@ -244,14 +240,10 @@ def _left_out(lanes: Mapping[str, tuple[int, int]], told: Mapping[str, Any]) -> 
     return {"left_out": {"objects": objects, "bytes": size}, **told}
 
 
-def _live_since(params: Mapping[str, Any], began: datetime) -> datetime:
+def _live_since(work: _Work) -> datetime:
     """The moment since which files count that were live; what was so at the cut-off was so within the window."""
     try:
-        window = timedelta(hours=int(params.get("window_hours") or 0))
-        return max(min(_cut_off(params), began) - window - CLOCKS_APART, EPOCH)
+        window = timedelta(hours=int(work.params.get("window_hours") or 0))
+        return max(min(work.cut_off, work.began) - window - CLOCKS_APART, EPOCH)
     except OverflowError:
         return EPOCH
-
-
-def _cut_off(params: Mapping[str, Any]) -> datetime:
-    return datetime.fromisoformat(params["cut_off"])

@@ -147,8 +147,5 @@ def test_the_account_is_read_from_a_role(arn, account):
 
 
 def test_partitions_follow_the_region():
-    assert [partition_of(one) for one in ("eu-west-1", "cn-north-1", "us-gov-west-1")] == [
-        "aws",
-        "aws-cn",
-        "aws-us-gov",
-    ]
+    regions = ("eu-west-1", "cn-north-1", "us-gov-west-1")
+    assert [partition_of(one) for one in regions] == ["aws", "aws-cn", "aws-us-gov"]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from backups.policies.documents import as_cli, as_json, merge_note, policy_documents
+from backups.policies.documents import policy_documents
 from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
@@ -20,25 +20,25 @@ SAME = pytest.mark.parametrize("policy", ALL, ids=[one.code for one in ALL])
 
 @SAME
 def test_json_is_the_document(policy):
-    assert json.loads(as_json(policy)) == policy.document
+    assert json.loads(policy.json) == policy.document
 
 
 @SAME
 def test_a_shell_takes_the_commands_as_they_are_meant(policy):
-    commands = [shlex.split(line) for line in as_cli(policy).replace("\\\n", " ").splitlines()]
+    commands = [shlex.split(line) for line in policy.cli.replace("\\\n", " ").splitlines()]
     assert all(words[0] == "aws" for words in commands)
     assert json.loads(commands[-1][-1]) == policy.document
 
 
 def test_a_real_shell_runs_nothing_of_a_name():
     [policy] = [one for one in ALL if one.code == "source-bucket"]
-    script = as_cli(policy).replace("aws s3api get-bucket-policy", ":").replace("aws s3api", "printf '%s\\n'")
+    script = policy.cli.replace("aws s3api get-bucket-policy", ":").replace("aws s3api", "printf '%s\\n'")
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
     assert json.loads(said.splitlines()[-1]) == policy.document
 
 
 def test_what_would_replace_a_policy_says_so():
-    notes = {one.code: merge_note(one) for one in policy_documents(names(source_key=KEY))}
+    notes = {one.code: one.note for one in policy_documents(names(source_key=KEY))}
     assert "add these statements" in notes["source-bucket"]
     assert "add this statement" in notes["source-key"]
     assert notes["batch-role"] == ""
@@ -48,5 +48,5 @@ def test_a_dated_bucket_says_that_each_date_needs_it():
     [policy] = [
         one for one in policy_documents(names(destination=BucketPrefix("v-{date}"))) if one.code == "destination-bucket"
     ]
-    assert "each date" in merge_note(policy)
-    assert merge_note(policy_documents(NAMES)[0]) == ""
+    assert "each date" in policy.note
+    assert policy_documents(NAMES)[0].note == ""

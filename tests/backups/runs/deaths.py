@@ -22,13 +22,12 @@ class Killed(BaseException):
 
 @dataclass
 class Deaths:
-    """Counts what passes, from 1, and dies at the one whose number is `at`; writes count unless it is told otherwise.
+    """Counts what passes, from 1, and dies at the one whose number is `at`.
 
     `seen` names all that passed, `place` where it died, for the words of a failed assertion.
     """
 
     at: int = 0
-    counts_writes: bool = True
     place: str = ""
     is_dead: bool = False
     seen: list[str] = field(default_factory=list)
@@ -44,23 +43,11 @@ class Deaths:
 
     def database(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         """Stand around each statement, for `connection.execute_wrapper`."""
-        if self.counts_writes and WRITES.match(sql):
+        if WRITES.match(sql):
             self.passing(" ".join(sql.split()[:3]))
         elif self.is_dead and not sql.startswith(OF_TRANSACTIONS):
             raise Killed(sql)
         return execute(sql, params, many, context)
-
-    def stand_around(self, patch: Any, owner: type, method: str, name_of: Callable[..., str]) -> None:
-        """Let the calls of a method count before and after."""
-        asked = getattr(owner, method)
-
-        def ask(this: Any, *args: Any) -> Any:
-            self.passing(f"before {name_of(*args)}")
-            answer = asked(this, *args)
-            self.passing(f"after {name_of(*args)}")
-            return answer
-
-        patch.setattr(owner, method, ask)
 
     def revive(self) -> None:
         """Let the next worker live."""

@@ -15,7 +15,7 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Access, open_lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
 from lake.aws.rare_clients import RareClient
-from sandbox.client import REGION, authorization
+from sandbox.client import REGION
 from tests.backups.runs import plain
 from tests.backups.runs.world import make_plan
 from tests.sandboxlake import sandbox_lake
@@ -26,6 +26,8 @@ KEYS = ("t/_delta_log/0.json", "t/a b+c%20.parquet", "t/ünï=☃/\"q'\n.parquet
 
 class Ground:
     """A source with a few objects in it and a vault, and plans between them."""
+
+    role = ROLE
 
     def __init__(self, keys: Iterable[str] = KEYS) -> None:
         self.client = sandbox_lake()
@@ -80,12 +82,6 @@ class Ground:
 
     def own_rules(self) -> None:
         urllib3.request("DELETE", f"{self.client.origin}/_sandbox/rules")
-
-    def archive(self, key: str) -> None:
-        """Write an object into an archive class of the source."""
-        headers = {"Authorization": authorization(REGION, "s3"), "x-amz-storage-class": "GLACIER"}
-        answer = urllib3.request("PUT", f"{self.client.origin}/{self.source}/{key}", body=b"cold", headers=headers)
-        assert answer.status == 200, answer.data
 
     def plant(self, bucket: str, keys: list[str], data: str) -> None:
         """Write many objects with the same text."""

@@ -13,16 +13,7 @@ from typing import Any
 from backups.models import CopyJob, Plan, Run
 from backups.outcomes import SAFE, WORTH_RETRY
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.ports import (
-    CopyEngine,
-    Pipeline,
-    Planned,
-    Reconciled,
-    Reports,
-    UnsafeObjects,
-    Wanted,
-    place_of,
-)
+from backups.runs.ports import CopyEngine, Pipeline, Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import report_of
 from dashboard.connections.access import lake_access
 from lake.aws.access import Lake
@@ -32,7 +23,7 @@ from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.backup.batch_manifest import Manifest, read_lines
 from lake.backup.completion_report import write_results
-from lake.backup.objects import BucketPrefix, ManifestObject, TaskResult
+from lake.backup.objects import BucketPrefix, ManifestObject, TaskResult, place_of
 from tests.builders.batch import read_results, write_lines
 
 RESULTS = re.compile(r"/results/[^/]+\.csv$")

@@ -29,15 +29,12 @@ def request_of(world: World):
     return request
 
 
-def test_a_plans_own_role_copies(world):
-    asked(world, role_arn=OWN)
-    assert request_of(world).role_arn == OWN
-
-
-@pytest.mark.slow
-def test_without_one_the_role_that_the_policies_propose_copies(world):
-    asked(world)
-    assert request_of(world).role_arn == "arn:aws:iam::999999999999:role/levee-batch-warehouse-daily"
+@pytest.mark.parametrize(
+    ("role_arn", "copies"), [(OWN, OWN), ("", "arn:aws:iam::999999999999:role/levee-batch-warehouse-daily")]
+)
+def test_a_plans_own_role_copies_and_without_one_that_which_the_policies_propose(world, role_arn, copies):
+    asked(world, role_arn=role_arn)
+    assert request_of(world).role_arn == copies
 
 
 def test_the_manifest_is_pinned_and_the_keys_stand_below_the_destination(world):
@@ -50,24 +47,17 @@ def test_the_manifest_is_pinned_and_the_keys_stand_below_the_destination(world):
     assert not request.report_prefix.endswith("/")
 
 
-@pytest.mark.parametrize("code", ["BadConfiguration", "IdempotencyException"])
-def test_what_another_try_would_not_change_ends_the_run(world, code):
+@pytest.mark.parametrize(
+    ("code", "raised"),
+    [("BadConfiguration", RunFailed), ("IdempotencyException", RunFailed), ("TooManyRequestsException", AwsError)],
+)
+def test_what_another_try_would_not_change_ends_the_run_and_other_refusals_are_tried_again(world, code, raised):
     def refuse(request):
         raise AwsError(code, "it cannot be", "", "s3:CreateJob", "", "t")
 
     row = asked(world)
     world.batch.create_copy = refuse
-    with pytest.raises(RunFailed, match="it cannot be"):
-        S3BatchEngine(world.batch).create(row)
-
-
-def test_other_refusals_are_tried_again(world):
-    def refuse(request):
-        raise AwsError("TooManyRequestsException", "slower", "", "s3:CreateJob", "", "t")
-
-    row = asked(world)
-    world.batch.create_copy = refuse
-    with pytest.raises(AwsError, match="slower"):
+    with pytest.raises(raised, match="it cannot be"):
         S3BatchEngine(world.batch).create(row)
 
 

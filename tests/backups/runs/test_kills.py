@@ -1,6 +1,5 @@
 """Workers killed wherever they may be: another one finishes the run, and no object is counted or copied amiss."""
 
-import time
 from datetime import timedelta
 from itertools import count
 
@@ -15,13 +14,9 @@ from dashboard.audit.models import AuditEntry
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from dashboard.jobs.reaper import lose_silent
-from lake.aws.rare_clients import RareClient
-from lake.aws.wire import Wire
 from tests.backups.runs.deaths import Deaths, Killed, dying
-from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import NOW, World, inhabit, make_plan, start, tick
 from tests.choosing import slowly
-from tests.waiting import scaled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 ROUNDS = 40
@@ -115,34 +110,3 @@ def test_a_worker_killed_while_it_fails_a_run_hands_that_over(monkeypatch):
             assert world.copies == 0
             transaction.set_rollback(True)
     assert number > 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["spark", slowly("s3-batch")])
-def test_a_worker_killed_before_or_after_any_request_to_aws_hands_its_run_over(monkeypatch, settings, tmp_path, engine):
-    ground = Ground(keys=("t/a b", "t/empty"))
-    ground.allow(settings, tmp_path)
-    ground.inhabit(monkeypatch)
-    deaths = Deaths(counts_writes=False)
-    deaths.stand_around(monkeypatch, Wire, "send", lambda request: request.operation)
-    deaths.stand_around(monkeypatch, RareClient, "ask", lambda operation, *_: operation)
-    for number in count(1):
-        deaths.at, deaths.seen[:] = number, []
-        place = f"pool-{number}/"
-        plan = ground.plan(name=f"plan-{number}", engine=engine, destination=f"s3a://{ground.vault}/{place}")
-        run = start(plan)
-        run_until_finished(run, deaths)
-        if len(deaths.seen) < number:
-            break
-        assert (run.state, counts(run)) == ("complete", {"listed": 2, "copied": 2}), deaths.place
-        assert ground.copies(place) == ground.originals(), deaths.place
-        assert [job.status for job in ground.jobs_of(run.pk)] == ["Complete"] * (engine == "s3-batch"), deaths.place
-    assert number > 20
-
-
-def run_until_finished(run: Run, deaths: Deaths) -> None:
-    until = time.monotonic() + scaled(20)
-    while not run.is_finished:
-        assert time.monotonic() < until, run.sentence
-        run_with(deaths)
-        run.refresh_from_db()

@@ -48,20 +48,15 @@ def job(kind: str = "backup-run", silent_seconds: float = 0) -> Job:
     )
 
 
-def test_only_one_of_two_jobs_holds_a_run():
-    run, first = start(make_plan()), job()
+def test_only_one_of_two_jobs_holds_a_run_until_it_has_been_silent():
+    run, first, second = start(make_plan()), job(silent_seconds=89), job("backup-data")
 
     assert lifecycle.acquire(run.pk, first)
-    assert not lifecycle.acquire(run.pk, job("backup-data"))
-
-
-def test_a_holder_that_has_been_silent_is_lost_to_the_next_job():
-    run, dead = start(make_plan()), job(silent_seconds=91)
-    lifecycle.acquire(run.pk, dead)
-
-    assert lifecycle.acquire(run.pk, job("backup-data"))
-    dead.refresh_from_db()
-    assert dead.state == "lost"
+    assert not lifecycle.acquire(run.pk, second)
+    Job.objects.filter(pk=first.pk).update(heartbeat_at=timezone.now() - timedelta(seconds=91))
+    assert lifecycle.acquire(run.pk, second)
+    first.refresh_from_db()
+    assert first.state == "lost"
 
 
 def test_what_a_job_learns_after_another_took_its_run_is_not_kept():
@@ -90,13 +85,8 @@ def test_a_job_takes_the_run_over_from_one_that_has_ended():
     assert lifecycle.acquire(run.pk, second)
     assert not lifecycle.move(run.pk, RunState.RUNNING, job=first)
     assert lifecycle.move(run.pk, RunState.RUNNING, job=second)
-
-
-def test_a_finished_run_is_held_by_nobody():
-    run = start(make_plan())
-    Run.objects.filter(pk=run.pk).update(state=RunState.COMPLETE)
-
-    assert not lifecycle.acquire(run.pk, job())
+    assert lifecycle.move(run.pk, RunState.COMPLETE, job=second)
+    assert not lifecycle.acquire(run.pk, job("backup-cancel"))
 
 
 def test_a_run_that_is_to_be_cancelled_waits_for_nothing():
@@ -104,9 +94,7 @@ def test_a_run_that_is_to_be_cancelled_waits_for_nothing():
     lifecycle.acquire(run.pk, holder)
     lifecycle.move(run.pk, RunState.CANCELLING)
 
-    from tests.backups.runs.world import NOW
-
-    lifecycle.release(run.pk, holder, NOW)
+    lifecycle.release(run.pk, holder, timezone.now())
 
     run.refresh_from_db()
     assert (run.worker, run.look_again_at) == (None, None)

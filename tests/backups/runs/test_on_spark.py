@@ -1,135 +1,198 @@
-"""A backup as an operator asks for it, on real Spark and the sandbox's S3, from listing to reconciliation."""
+"""Whole runs on real Spark and the sandbox's S3, from a listing or an inventory to reconciliation."""
 
-import json
-from itertools import count
-from types import SimpleNamespace
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from io import BytesIO
 
 import pytest
 import urllib3
-from django.core.management import call_command
 
+from backups import actions, inventory_setup
+from backups.advancing import advance_here
 from backups.runs import spark_pipeline
-from backups.runs.stages.inventory import ensure_bucket
-from dashboard.connections.access import lake_access
-from dashboard.connections.models import Connection
+from backups.runs.ports import Reports
+from backups.runs.spark_pipeline import SparkPipeline
+from dashboard.accounts.actor import Actor
 from lake.aws.access import open_lake
-from sandbox.client import REGION, Client
-from tests.backups.runs.world import make_plan
-from tests.sandboxlake import sandbox_lake
-from tests.sparkworker import warm_worker  # noqa: F401 - a fixture
+from lake.aws.copying import Copy, copy_in_parts
+from lake.backup.objects import BucketPrefix
+from tests.backups.runs import plain
+from tests.backups.runs.ground import Ground, counts, share_session
+from tests.backups.runs.world import start
+from tests.sparkworker import pid_of, warm_worker
 
+__all__ = ["warm_worker"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
-KEYS = (
-    "a b",
-    "a+b",
-    "a%20b",
-    "a\"b'c",
-    "day=2026-11-20/part 1",
-    "ünï/☃",
-    "%",
-    "_delta_log/00000000000000000000.json",
-)
-ROLE = "arn:aws:iam::123456789012:role/levee-backup"
-numbers = count(1)
+HOSTILE = [
+    "t/a b",
+    "t/a+b",
+    "t/a%20b",
+    "t/a\"b'c,d",
+    "t/a\nb",
+    "t/day=1/x=y",
+    "t/ünï/☃",
+    "t/%",
+    "t/a//b",
+    "t/+ +",
+    "t/é\u0301",
+    "t/empty",
+    "t/_delta_log/00000000000000000000.json",
+]
+LIMIT = 4_000
 
 
 @pytest.fixture
-def lake(tmp_path, settings) -> Client:
-    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
-    settings.SANDBOX_ENDPOINT_FILE.write_text(sandbox_lake().origin)
-    Connection.objects.create(name="prod", region=REGION, endpoint_url=sandbox_lake().origin)
-    return sandbox_lake()
-
-
-@pytest.fixture
-def buckets(lake) -> tuple[str, str]:
-    """A source and a destination of this test's own."""
-    number = next(numbers)
-    source, vault = f"run-source-{number}", f"run-vault-{number}"
-    lake.create_bucket(source)
-    lake.create_bucket(vault)
-    for key in KEYS:
-        lake.put(source, f"warehouse/orders/{key}", key.encode())
-    lake.put(source, "warehouse/orders/empty", b"")
-    lake.put(source, "warehouse/orders/large", b"x" * 5_000)
-    return source, vault
-
-
-@pytest.fixture
-def never_by_itself(lake):
-    """S3 delivers only when it is told to."""
-    urllib3.request("PUT", f"{lake.origin}/_sandbox/rules", body=b'{"delivery_seconds": 3600}')
-    yield
-    urllib3.request("DELETE", f"{lake.origin}/_sandbox/rules")
-
-
-@pytest.fixture
-def backup(monkeypatch, warm_worker, capsys):  # noqa: F811
+def ground(monkeypatch, settings, tmp_path, warm_worker) -> Iterator[Ground]:
     class Warm:
         def borrow(self, *_: object) -> object:
             return warm_worker
 
+    ground = Ground(keys=HOSTILE)
+    ground.allow(settings, tmp_path)
     monkeypatch.setattr(spark_pipeline, "spark", Warm())
-    monkeypatch.setattr("backups.advancing.time", SimpleNamespace(sleep=lambda seconds: None))
-
-    def run(*words: str) -> dict:
-        capsys.readouterr()
-        call_command("backup", *words, "--json")
-        return json.loads(capsys.readouterr().out)
-
-    return run
+    monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.3)
+    share_session(monkeypatch)
+    settings.BACKUP_COPY_LIMIT_BYTES = LIMIT
+    ground.rules(copy_limit=LIMIT, delivery_seconds=3600)
+    yield ground
+    ground.own_rules()
 
 
 @pytest.mark.parametrize(("engine", "copied_again"), [("spark", 0), ("s3-batch", 1)])
-def test_every_object_arrives_whole_and_a_second_run_copies_the_new_and_the_log(
-    lake, buckets, backup, settings, engine, copied_again
-):
+def test_every_object_arrives_whole_and_a_second_run_copies_the_new_and_the_log(ground, engine, copied_again):
     """The log is in every manifest; Spark looks before it copies, S3 does not."""
-    settings.BACKUP_COPY_LIMIT_BYTES = 4_000
-    source, vault = buckets
-    make_plan(source=f"s3a://{source}/warehouse/", destination=f"s3a://{vault}/pool/", engine=engine, role_arn=ROLE)
+    ground.plant(ground.source, ["t/large 1", "t/large 2"], "x" * (LIMIT + 1_000))
+    plan, total = ground.plan(engine=engine), len(HOSTILE) + 2
 
-    first = backup("run", "warehouse-daily")
+    first = advance_here(start(plan))
 
-    assert (first["state"], first["objects"]["copied"]) == ("complete", len(KEYS) + 2)
-    assert {job["lane"]: job["engine"] for job in first["copy_jobs"]} == {"copy": engine, "multipart": "spark"}
-    for key in KEYS:
-        assert lake.get(vault, f"pool/warehouse/orders/{key}") == key.encode()
-    assert len(lake.get(vault, "pool/warehouse/orders/large")) == 5_000
+    assert (first.state, counts(first)) == ("complete", {"listed": total, "copied": total})
+    assert {(row.lane, row.engine, row.total) for row in first.copy_jobs.all()} == {
+        ("copy", engine, len(HOSTILE)),
+        ("multipart", "spark", 2),
+    }
+    assert ground.copies() == ground.originals()
 
-    lake.put(source, "warehouse/orders/new", b"new")
-    second = backup("run", "warehouse-daily")
-    assert (second["state"], second["objects"]["copied"]) == ("complete", 1 + copied_again)
-    assert second["objects"]["already_there"] == len(KEYS) + 2 - copied_again
-
-
-@pytest.mark.parametrize("form", ["Parquet", "ORC", "CSV"])
-def test_a_run_takes_the_inventory_that_s3_delivered(lake, buckets, backup, never_by_itself, form):
-    source, vault = buckets
-    lake.create_bucket(f"lists-{source}")
-    place = f"s3a://lists-{source}/{source}/levee/"
-    make_plan(
-        source=f"s3a://{source}/", destination=f"s3a://{vault}/", inventory=place, minimum_lag_hours=0, role_arn=ROLE
+    ground.client.put(ground.source, "t/new", b"new")
+    second = advance_here(start(plan))
+    assert (second.state, counts(second)) == (
+        "complete",
+        {"listed": total + 1, "copied": 1 + copied_again, "already_there": total - copied_again},
     )
-    backup("inventory", "warehouse-daily", "--format", form)
-    answer = urllib3.request("POST", f"{lake.origin}/_sandbox/inventory?bucket={source}&id=levee")
+
+
+def test_a_run_takes_the_inventory_that_s3_delivered(ground):
+    ground.client.create_bucket(f"lists-{ground.source}")
+    place = f"s3a://lists-{ground.source}/{ground.source}/levee/"
+    plan = ground.plan(engine="s3-batch", inventory=place, minimum_lag_hours=0)
+    actions.ask_for_inventory(Actor.command(), plan, inventory_setup.InventoryOptions(), enqueue=False)
+    answer = urllib3.request("POST", f"{ground.client.origin}/_sandbox/inventory?bucket={ground.source}&id=levee")
     assert answer.status == 200
-    lake.put(source, "warehouse/orders/after", b"written after the inventory")
-    lake.delete(source, "warehouse/orders/empty")
+    ground.client.put(ground.source, "t/after", b"written after the inventory")
+    ground.client.delete(ground.source, "t/empty")
 
-    run = backup("run", "warehouse-daily")
+    run = advance_here(start(plan))
 
-    assert run["state"] == "complete_with_gaps"
-    assert (run["objects"]["copied"], run["objects"]["vanished"]) == (len(KEYS) + 1, 1)
-    assert run["objects"]["listed"] == len(KEYS) + 2
-    assert [lake.get(vault, f"warehouse/orders/{key}") for key in KEYS] == [key.encode() for key in KEYS]
+    assert (run.state, counts(run)) == (
+        "complete_with_gaps",
+        {"listed": len(HOSTILE), "copied": len(HOSTILE) - 1, "vanished": 1},
+    )
+    originals = ground.originals()
+    assert originals.pop("t/after")
+    assert ground.copies() == originals
 
 
-def test_a_bucket_is_made_once(lake):
-    with open_lake(lake_access(Connection.objects.get())) as opened:
-        name = f"snapshot-2026-11-{next(numbers):02}"
-        ensure_bucket(opened.s3, name, REGION)
-        ensure_bucket(opened.s3, name, REGION)
+def test_no_damaged_copy_is_ever_called_safe(ground, monkeypatch):
+    """Whatever becomes of the destination between copy and reconciliation, each outcome is that of plain Python.
 
-        assert next(iter(opened.s3.list(name, ""))).objects == ()
+    The reports are of both engines: S3 copies what it can, Spark what is too large for that.
+    """
+    ground.plant(ground.source, [f"t/part-{number:02}" for number in range(40)], "some data")
+    ground.plant(ground.source, ["t/large 1", "t/large 2", "t/large 3"], "x" * (LIMIT + 1_000))
+    reconcile, checked = SparkPipeline.reconcile, []
+
+    def damage_and_reconcile(self, wanted, planned, reports, copied_until):
+        found = None
+        for seed in (1, 2):
+            damage(ground, random.Random(seed))
+            found = reconcile(self, wanted, planned, reports, copied_until)
+            outcomes = outcomes_at(ground, found.facts["reconciled"])
+            assert outcomes == expected(ground, reports), f"seed {seed}"
+            checked.append(sorted(set(outcomes.values())))
+        return found
+
+    monkeypatch.setattr(SparkPipeline, "reconcile", damage_and_reconcile)
+    run = advance_here(start(ground.plan(engine="s3-batch")))
+
+    assert len(checked) == 2, run.sentence
+    assert checked[1] == [("changed", "OtherContent"), ("copied", ""), ("failed", "NotAtDestination")]
+    assert run.state == "complete_with_gaps"
+    assert run.copied + run.changed + run.failed == run.listed == 43 + len(HOSTILE)
+
+
+def damage(ground: Ground, chance: random.Random) -> None:
+    """Delete, cut, exchange or overwrite about a third of what was copied."""
+    with open_lake(ground.access) as lake:
+        for key, size in list(ground.client.list(ground.vault, "pool/")):
+            if chance.random() < 0.35:
+                kind = chance.choice(["delete", "cut", "same size", "other", "empty", "parts"])
+                new = {"cut": b"!" * max(size - 1, 1), "other": b"!" * (size + 1), "empty": b""}.get(kind, b"!" * size)
+                ground.client.delete(ground.vault, key)
+                if kind == "parts":
+                    ground.client.put(ground.vault, "damage", new)
+                    copy_in_parts(lake.s3, Copy(ground.vault, "damage", ground.vault, key, size))
+                elif kind != "delete":
+                    ground.client.put(ground.vault, key, new)
+
+
+def expected(ground: Ground, reports: Reports) -> dict[str, tuple[str, str]]:
+    with open_lake(ground.access) as lake:
+        source = plain.objects_at(lake, BucketPrefix(ground.source))
+        there = plain.objects_at(lake, BucketPrefix(ground.vault, "pool/"))
+        told = plain.told_by(lake, reports)
+    return {
+        key: plain.outcome_of(found.size, found.etag, told.get(key), there.get(key)) for key, found in source.items()
+    }
+
+
+def outcomes_at(ground: Ground, place: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """What Spark wrote down of each object."""
+    from pyarrow import parquet
+
+    files = [key for key, _ in ground.client.list(place["bucket"], place["prefix"]) if key.endswith(".parquet")]
+    tables = [parquet.read_table(BytesIO(ground.client.get(place["bucket"], key))) for key in files]
+    return {row["key"]: (row["outcome"], row["code"]) for table in tables for row in table.to_pylist()}
+
+
+def test_spark_killed_amid_a_copy_goes_on_where_it_ended(ground, monkeypatch, warm_worker):
+    names = [f"t/part-{number:05}" for number in range(2_000)]
+    ground.plant(ground.source, names, "data")
+    run_job, killed = SparkPipeline.run, []
+
+    def run_and_be_killed(self, kind, params):
+        if kind != "backup_copy" or killed:
+            return run_job(self, kind, params)
+        killed.append(pid_of(warm_worker))
+        threading.Thread(target=kill_when_copying, args=(ground, killed[0]), daemon=True).start()
+        return run_job(self, kind, params)
+
+    monkeypatch.setattr(SparkPipeline, "run", run_and_be_killed)
+    said: list[str] = []
+    total = len(names) + len(HOSTILE)
+    run = advance_here(start(ground.plan(engine="spark")), said.append)
+
+    assert any("The Spark worker ended by itself (signal 9)" in sentence for sentence in said), said
+    assert (run.state, run.copied + run.already_there, run.listed) == ("complete", total, total)
+    assert 0 < run.already_there < total
+    assert ground.copies() == ground.originals()
+
+
+def kill_when_copying(ground: Ground, group: int) -> None:
+    for _ in range(2_000):
+        if any(ground.client.list(ground.vault, "pool/")):
+            break
+    os.killpg(group, signal.SIGKILL)

@@ -56,23 +56,6 @@ def retried(run: Run) -> Run:
     return approved(again) if again.state == "waiting_for_approval" else again
 
 
-@pytest.mark.slow
-def test_a_role_that_s3_cannot_take_ends_the_run_and_the_next_one_finishes(ground):
-    plan = ground.plan(engine="s3-batch")
-    ground.rules(denied_roles=[ROLE])
-    run = advance_here(start(plan))
-    assert (run.state, run.error_code) == ("failed", "CopyJobRefused")
-    assert f"cannot take the role {ROLE}" in run.sentence
-    assert "Run the preflight of the plan" in run.sentence
-    assert ground.copies() == {}
-
-    ground.own_rules()
-    assert advance_here(start(plan)).state == "complete"
-    assert ground.copies() == ground.originals()
-    plan.vault_connection.refresh_from_db()
-    assert plan.vault_connection.bucket_owners == {ground.vault: "123456789012"}
-
-
 def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_second_try_copies_the_rest(ground):
     run = waiting_for_approval(ground)
     ground.rules(denied_roles=[ROLE], failure_tasks=3, failure_percent=50.0)
@@ -83,6 +66,8 @@ def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_
     assert f"0 of {len(KEYS)} objects are at the destination" in run.sentence
     assert run.denied + run.failed == len(KEYS) == run.worth_retry
     assert ground.copies() == {}
+    run.plan.vault_connection.refresh_from_db()
+    assert run.plan.vault_connection.bucket_owners == {ground.vault: "123456789012"}
 
     ground.own_rules()
     again = retried(run)
@@ -109,21 +94,6 @@ def test_what_a_policy_denies_is_told_with_its_cause_and_copied_when_it_no_longe
     ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [allow]}))
     again = retried(run)
     assert (again.state, counts(again)) == ("complete", {"listed": 1, "copied": 1})
-    assert ground.copies() == ground.originals()
-
-
-@pytest.mark.slow
-def test_what_changes_or_vanishes_before_the_copy_is_said_and_what_changed_is_copied_by_a_second_try(ground):
-    run = waiting_for_approval(ground)
-    ground.client.put(ground.source, "t/part-1", b"other")
-    ground.client.delete(ground.source, "t/part-2")
-    run = approved(run)
-
-    assert (run.state, run.changed, run.vanished) == ("complete_with_gaps", 1, 1)
-    assert run.copied == len(KEYS) - 2
-    again = retried(run)
-    # Within the second of the cut-off S3 copies what is new as well; then it is there already.
-    assert (again.state, again.listed, again.copied + again.already_there) == ("complete", 1, 1)
     assert ground.copies() == ground.originals()
 
 

@@ -27,21 +27,6 @@ def reconcile(ground, params, planned, *manifests):
     )
 
 
-def test_hostile_keys_are_copied_and_found_safe_and_a_second_run_copies_nothing(ground) -> None:
-    ground.put(HOSTILE)
-    params = ground.params()
-    planned = ground.run("backup_plan", params)
-    (manifest,) = planned["manifests"]
-    assert ground.copy(manifest, params) == {"done": len(HOSTILE), "failed": 0}
-    assert ground.keys(ground.vault) == sorted(f"copy/{key}" for key in HOSTILE)
-    said = reconcile(ground, params, planned, manifest)
-    assert said["counts"]["copied"] == said["listed"] == len(HOSTILE)
-    before = {o.key: o.modified_at for p in ground.lake.s3.list(ground.vault, "") for o in p.objects}
-    assert ground.copy(manifest, params) == {"done": len(HOSTILE), "failed": 0}
-    after = {o.key: o.modified_at for p in ground.lake.s3.list(ground.vault, "") for o in p.objects}
-    assert before == after
-
-
 def test_full_files_of_planned_objects_have_manifests_of_their_own_and_the_rest_share_one(ground) -> None:
     ground.put([*HOSTILE, *(f"t/{number}" for number in range(7))])
     params = ground.params(manifest_objects=4)
@@ -86,34 +71,6 @@ def test_vanished_changed_lost_and_unreported_objects_are_never_safe(ground) -> 
     ground.copy(replanned["manifests"][0], again)
     counts = reconcile(ground, again, replanned, replanned["manifests"][0])["counts"]
     assert (counts["copied"], counts["already_there"]) == (2, 1)
-
-
-def test_an_object_that_a_report_names_twice_has_one_outcome(ground) -> None:
-    ground.put(["t/first-failed", "t/gone"])
-    params = ground.params()
-    planned = ground.run("backup_plan", params)
-    (manifest,) = planned["manifests"]
-    ground.client.delete(ground.source, "t/gone")
-    ground.copy(manifest, params)
-    earlier = "".join(
-        f'"{ground.source}","{key}","","failed","503","SlowDown",""\n' for key in ("t/first-failed", "t/gone")
-    )
-    folder = reports(params, manifest)[0]["prefix"]
-    ground.client.put(ground.evidence, f"{folder}job-earlier/results/1.csv", earlier.encode())
-
-    said = reconcile(ground, params, planned, manifest)
-
-    assert said["listed"] == sum(said["counts"].values()) == 2
-    assert (said["counts"]["copied"], len(said["groups"])) == (1, 1)
-    assert said["groups"][0]["examples"] == ["t/gone"]
-
-
-def test_without_a_report_nothing_is_safe_that_is_not_there(ground) -> None:
-    ground.put(["t/a", "t/b"])
-    params = ground.params()
-    planned = ground.run("backup_plan", params)
-    said = reconcile(ground, params, planned)
-    assert (said["counts"]["failed"], said["groups"][0]["code"]) == (2, "NotReported")
 
 
 def test_large_objects_go_by_parts_and_count_as_there_next_time(ground) -> None:

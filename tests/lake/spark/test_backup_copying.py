@@ -122,10 +122,13 @@ def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Clie
     assert sorted(told) == [("a", False), ("a", True), ("b", False), ("b", True)]
 
 
-def test_a_message_of_quotes_commas_and_line_breaks_is_one_field(
+def test_copies_are_pinned_and_a_message_of_quotes_commas_and_line_breaks_is_one_field(
     client: Client, job: "Orders", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> str:
+    pinned: dict[str, str] = {}
+
+    def refuse(_: object, asked: Any) -> str:
+        pinned[asked.source_key] = asked.etag
         raise AwsError("AccessDenied", 'no "kms",\n or so', "r", "s3:CopyObject", "", "s3://x")
 
     monkeypatch.setattr("lake.spark.backups.copying.copy_object", refuse)
@@ -134,6 +137,7 @@ def test_a_message_of_quotes_commas_and_line_breaks_is_one_field(
     assert {(row["code"], row["http_status"], row["message"]) for row in reported(job)} == {
         ("AccessDenied", "403", 'no "kms", or so')
     }
+    assert pinned == {key: s3_of(job.access).head(job.source, key).etag for key in ("a", 'b"\n,')}
 
 
 def test_a_planned_file_that_is_gone_is_refused_by_name(job: "Orders") -> None:

@@ -90,22 +90,6 @@ def test_an_inventory_that_cannot_be_right_is_refused_in_one_sentence(ground, sc
     assert f"s3://{ground.evidence}/" in said
 
 
-@pytest.mark.parametrize(
-    ("kind", "fault", "reason"),
-    [
-        ("CSV", "missing_part", "is not there"),
-        ("Parquet", "truncated_part", "cannot be read"),
-        ("ORC", "truncated_part", "cannot be read"),
-        ("CSV", "truncated_part", "cannot be read"),
-    ],
-)
-def test_a_part_that_is_missing_or_cut_off_is_named(ground, kind, fault, reason) -> None:
-    ground.put(f"t/{number}" for number in range(50))
-    said = ground.refusal("backup_plan", ground.params(**ground.delivered(kind, BARE, parts=2, fault=fault)))
-    assert reason in said
-    assert said.startswith(f"s3://{ground.evidence}/inventory/{ground.source}/")
-
-
 def test_what_names_no_inventory_is_refused(ground) -> None:
     ground.client.put(ground.evidence, "x/manifest.json", b"[]")
     where = {"inventory_bucket": ground.evidence, "inventory_manifest": "x/manifest.json"}

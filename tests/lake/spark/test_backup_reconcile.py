@@ -51,23 +51,6 @@ def test_reports_of_several_files_and_shares_tell_of_all_objects_once(ground: Gr
     assert set(group["examples"]) <= set(keys[1::2])
 
 
-def test_what_is_missing_or_damaged_is_refused_in_a_sentence(ground: Ground) -> None:
-    ground.put(["t/a"])
-    params = ground.params()
-    facts = ground.run("backup_plan", params)["facts"]
-    place = report(ground, "bad", '"' + ground.source + '","t/%zz","","failed","404","",""\n')
-    given = {**params, "planned": facts}
-    assert "holds a key that is not URL-encoded" in ground.refusal("backup_reconcile", {**given, "reports": [place]})
-    pool = {"bucket": ground.evidence, "prefix": "gone/"}
-    sentence = ground.refusal("backup_reconcile", {**given, "planned": {**facts, "pool": pool}})
-    assert sentence == f"s3://{ground.evidence}/gone/ is not there: restore it, or start anew without it."
-    [file] = facts["planned"]["files"]
-    ground.client.put(facts["planned"]["bucket"], file, b"no Parquet")
-    assert f"{file} cannot be read" in ground.refusal("backup_reconcile", given)
-    ground.client.delete(facts["planned"]["bucket"], file)
-    assert f"{file} is not there" in ground.refusal("backup_reconcile", given)
-
-
 def test_more_than_the_disk_has_room_for_is_refused_before_it_begins(ground: Ground) -> None:
     ground.put(["t/a"])
     params = ground.params()
