@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from changes.commands import ChangeCommand, closing, has_failed, job_document, or_failed
 from coordinator.coordination.actions import REHEARSED, act_on_many, rehearse
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import MANY, rehearsal_of
 from coordinator.coordination.contract import (
     ManyCommitsJob,
@@ -16,7 +16,6 @@ from coordinator.coordination.contract import (
     RehearsalJson,
     RehearsedProtocol,
 )
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Unpack
 
 from changes.asking import ShownPlan, WantedChange, ask_for
 from changes.gate import permitted, read_at, require_name
 from coordinator.coordination.bulk import CheckManyParams, ManyParams
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import (
     CHECK_KIND,
     CHECK_MANY_KIND,
@@ -23,11 +24,10 @@ from coordinator.coordination.confirmed import (
     require_stated,
 )
 from coordinator.coordination.preflight import TITLES, title_of
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
-from dashboard.jobs.actions import JobBusy, Target, ask
+from dashboard.jobs.actions import JobBusy, Submission, Target, ask
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
@@ -37,7 +37,7 @@ REHEARSED = (Operation.ENABLE, Operation.DROP)
 
 def check(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
     """Read the table anew and make every check of one act; changes nothing. Raises NotAllowed, JobBusy."""
-    return _ask_alone(actor, connection, change, CHECK_KIND, f"Check: {_lower(title_of(change))}", here=here)
+    return _ask_about(actor, connection, change, CHECK_KIND, f"Check: {_lower(title_of(change))}", here=here)
 
 
 def rehearse(actor: Actor, connection: Connection, change: CoordinationRequest, *, here: bool = False) -> Job:
@@ -47,16 +47,20 @@ def rehearse(actor: Actor, connection: Connection, change: CoordinationRequest, 
     """
     if change.operation not in REHEARSED:
         raise ValueError(f"{change.operation.value} cannot be rehearsed.")
-    return _ask_alone(actor, connection, change, REHEARSAL_KIND, f"Rehearse: {_lower(title_of(change))}", here=here)
+    return _ask_about(actor, connection, change, REHEARSAL_KIND, f"Rehearse: {_lower(title_of(change))}", here=here)
 
 
-def _ask_alone(
+def _ask_about(
     actor: Actor, connection: Connection, change: CoordinationRequest, kind: str, title: str, *, here: bool
 ) -> Job:
-    """Raises JobBusy where the job under way is of another act, store or schema: this one has to wait."""
-    target, params = _target(connection, change), params_of(change)
-    job = ask(actor, kind, title, here=here, connection=connection, target=target, params=params)
-    if change_of(job.params) != change:
+    target = _target(connection, change)
+    return _only(actor, kind, title, here=here, connection=connection, target=target, params=params_of(change))
+
+
+def _only(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpack[Submission]) -> Job:
+    """Raises JobBusy where the job under way is of another act, other tables or another store: this one has to wait."""
+    job = ask(actor, kind, title, here=here, **work)
+    if job.params != work["params"]:
         raise JobBusy(job)
     return job
 
@@ -133,7 +137,7 @@ def act_on_many(
         require_stated(operation, stated=stated)
         require_name(confirm, many_name(tables), can_lose=False)
     ids = sorted(table.pk for table in tables)
-    job = ask(
+    return _only(
         actor,
         MANY[operation],
         TITLES[operation].format(many_name(tables)),
@@ -144,9 +148,6 @@ def act_on_many(
         idempotency_key=f"{MANY[operation]}:{once}"[:128] if once else None,
         reason=reason,
     )
-    if (job.params["tables"], job.params["store"]) != (ids, store):
-        raise JobBusy(job)
-    return job
 
 
 def check_many(actor: Actor, tables: Sequence[DeltaTable], operation: Operation, *, store: str = "") -> Job:
@@ -158,10 +159,7 @@ def check_many(actor: Actor, tables: Sequence[DeltaTable], operation: Operation,
     params = CheckManyParams(tables=ids, store=store, stop_at_first_failure=False, operation=operation.value)
     title = f"Check: {_lower(TITLES[operation].format(many_name(tables)))}"
     target = Target("tables", "", many_name(tables))
-    job = ask(actor, CHECK_MANY_KIND, title, connection=connection, target=target, params=params)
-    if job.params != params:
-        raise JobBusy(job)
-    return job
+    return _only(actor, CHECK_MANY_KIND, title, connection=connection, target=target, params=params)
 
 
 def _only_connection(tables: Sequence[DeltaTable]) -> Connection:

@@ -10,10 +10,9 @@ from django.utils import timezone
 from changes.gate import check_writable
 from changes.plan import Refusal
 from coordinator.coordination.carrying_out import Act, CutShort, carry_out, plan_now
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CHECK_MANY_KIND
 from coordinator.coordination.progress import LogLines
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import counted
 from coordinator.repairs.bulk import TableOutcome, TablesParams, TableState, table_by_table

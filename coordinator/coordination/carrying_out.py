@@ -9,13 +9,13 @@ from changes.carrying_out import Snapshots
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan, Refusal
-from coordinator.coordination.checks import Operation, Preflight, preflight_document
+from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight, preflight_document
 from coordinator.coordination.confirmed import ActResult, CheckResult
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.left_registrations import left_by, removal_of
 from coordinator.coordination.preflight import plan_act, preflight
 from coordinator.coordination.progress import ActProgress, SparkSteps
-from coordinator.coordination.reading import CoordinationRequest, read_outcome, read_situation
+from coordinator.coordination.reading import read_outcome, read_situation
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover, spark_calls, statement_of
 from coordinator.coordination.table_checks import backfills_of
@@ -51,10 +51,6 @@ class PlannedAct:
     plan: ChangePlan
 
 
-def _anything(planned: PlannedAct) -> None:
-    """Nobody has seen a plan of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Act:
     """What is to be done; `confirmed` raises JobFailed where the plan of now is not the one that somebody confirmed.
@@ -63,7 +59,7 @@ class Act:
     """
 
     change: CoordinationRequest
-    confirmed: Callable[[PlannedAct], None] = _anything
+    confirmed: Callable[[PlannedAct], None] = lambda planned: None
     probe: bool = False
     job: UUID | None = None
 
@@ -82,7 +78,7 @@ def plan_now(
     """Read the table, make every check of the act, keep them, and plan. Raises nothing that AWS says of the table."""
     situation = read_situation(connection, lake, change, own_job=job)
     checked = preflight(situation)
-    made = plan_act(change, situation, checked)
+    made = plan_act(situation, checked)
     digest = "" if isinstance(made, Refusal) else made.digest
     keep(CheckResult(preflight=preflight_document(checked, digest, statement_of(spark_calls(change, checked)))))
     return situation, checked, made
@@ -106,8 +102,8 @@ class SparkAtWork:
 
     def run(self, job: SparkJob) -> SparkOutcome:
         steps = SparkSteps(self.progress)
-        log_store = self.situation.log_store if self.situation.has_log_store else ""
-        port = spark.borrow(self.connection, self.lake, log_store, self.situation.bucket_region)
+        seen = self.situation
+        port = spark.borrow(self.connection, self.lake, seen.log_store_in_use, seen.bucket_region)
         try:
             with steps:
                 outcome = port.run(job, steps, check=self.progress.check_cancelled)
@@ -145,7 +141,7 @@ class _UnderWay:
             made = proofs(planned.checked, after)
             self.keep(ActResult(proofs=[check.sentence for check in made]))
             if wrong := unproven(made):
-                told = left_by(self.act.change.operation, planned.situation, after).sentence
+                told = left_by(planned.situation, after).sentence
                 raise JobFailed(
                     "NotProven", f"Spark was done, and this is not as it should be: {wrong} {told}".rstrip()
                 )
@@ -218,8 +214,8 @@ class _UnderWay:
         """Look once, without any step: a cancelled job may begin none. What the act left is told, or removed."""
         try:
             after = self._observed()
-            left = left_by(self.act.change.operation, before, after)
-            said = aftermath(self.act.change.operation, after)
+            left = left_by(before, after)
+            said = aftermath(after)
             if not left.registrations:
                 return f"{said} {left.sentence}".rstrip()
             removed = self._remove(removal_of(left, after, outcome), kept)

@@ -20,6 +20,18 @@ class Operation(StrEnum):
     LEFTOVERS = "leftovers"
 
 
+@dataclass(frozen=True, slots=True)
+class CoordinationRequest:
+    """What somebody wants done to one table. `store` is a DynamoDB table's name where a coordinator is to be chosen."""
+
+    operation: Operation
+    uri: str
+    store: str = ""
+    columns: str = ""
+    partition_by: tuple[str, ...] = ()
+    remove_features: tuple[str, ...] = ()
+
+
 class CheckState(StrEnum):
     """FAILED stops the act; WARNING is for a person to weigh."""
 

@@ -8,9 +8,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from coordinator.coordination import engines
 from coordinator.coordination.features import IN_COMMIT_TIMESTAMP, VACUUM_CHECK
 from lake.delta.facts import Mechanism
+
+SPARK = "Spark with Delta"
+DELTALAKE = "deltalake (delta-rs)"
+TRINO = "Trino"
+ATHENA = "Athena"
+DATABRICKS = "Databricks"
+FLINK = "Flink and Delta Standalone"
+
+NO_COORDINATOR = (
+    "Knows no DynamoDB coordinator: where it knows vacuumProtocolCheck it sees published commits alone, and the writer "
+    "feature coordinatedCommits-preview keeps it from writing."
+)
+NO_LOCK = "Reads published commits and takes no lock in the log store: its writes and Spark's can overwrite each other."
+ALONE = "Nothing keeps it and another engine apart: let one engine alone write the table."
+NOTHING_KNOWN = "Nothing has been established: do not let it write before you know."
 
 
 class ReadSupport(StrEnum):
@@ -62,7 +76,7 @@ def matrix(
 
 def _with_features(row: EngineSupport, readers: frozenset[str], writers: frozenset[str]) -> EngineSupport:
     """deltalake names what it supports; of other engines the features of each release are not settled here."""
-    if row.name != engines.DELTALAKE:
+    if row.name != DELTALAKE:
         return row
     unread, unwritten = sorted(readers - _DELTALAKE_READS), sorted((readers | writers) - _DELTALAKE_WRITES)
     if unread and row.read is not ReadSupport.REFUSED:
@@ -86,19 +100,18 @@ def leftovers_in_words(features: Iterable[str]) -> tuple[str, ...]:
 
 def _others(read: ReadSupport, write: WriteSupport, reason: str) -> Iterator[EngineSupport]:
     """Engines of which the same is concluded, and the one of which nothing is known."""
-    for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS):
+    for name in (TRINO, ATHENA, DATABRICKS):
         yield EngineSupport(name, "all", read, write, reason, "inferred")
-    yield _unknown(engines.FLINK)
+    yield _unknown(FLINK)
 
 
 def _unknown(name: str) -> EngineSupport:
-    return EngineSupport(name, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, engines.NOTHING_KNOWN, "open")
+    return EngineSupport(name, "all", ReadSupport.UNKNOWN, WriteSupport.UNKNOWN, NOTHING_KNOWN, "open")
 
 
-_SPARK = engines.SPARK
 _COORDINATED = (
     EngineSupport(
-        _SPARK,
+        SPARK,
         "Delta 4.0.0 to 4.4.0",
         ReadSupport.FRESH,
         WriteSupport.YES,
@@ -106,7 +119,7 @@ _COORDINATED = (
         "verified (4.0.1 and 4.4.0; the releases between them by source)",
     ),
     EngineSupport(
-        _SPARK,
+        SPARK,
         "Delta 3.3.0 to 3.3.3",
         ReadSupport.FRESH,
         WriteSupport.NEVER,
@@ -115,7 +128,7 @@ _COORDINATED = (
         "source",
     ),
     EngineSupport(
-        _SPARK,
+        SPARK,
         "Delta 3.2 and older",
         ReadSupport.UNKNOWN,
         WriteSupport.REFUSED,
@@ -123,7 +136,7 @@ _COORDINATED = (
         "source",
     ),
     EngineSupport(
-        _SPARK,
+        SPARK,
         "with spark.databricks.delta.v2.enableMode=STRICT (4.1 and newer)",
         ReadSupport.REFUSED,
         WriteSupport.REFUSED,
@@ -131,7 +144,7 @@ _COORDINATED = (
         "source",
     ),
     EngineSupport(
-        engines.DELTALAKE,
+        DELTALAKE,
         "1.6.0, 1.6.1 and newer",
         ReadSupport.REFUSED,
         WriteSupport.NEVER,
@@ -140,11 +153,11 @@ _COORDINATED = (
         "files that only unbackfilled commits name.",
         "verified (1.6.0 and 1.6.6)",
     ),
-    *_others(ReadSupport.STALE, WriteSupport.REFUSED, engines.NO_COORDINATOR),
+    *_others(ReadSupport.STALE, WriteSupport.REFUSED, NO_COORDINATOR),
 )
 _LOG_STORE = (
     EngineSupport(
-        _SPARK,
+        SPARK,
         "Delta 2.2.0 to 4.4.0, with S3DynamoDBLogStore",
         ReadSupport.FRESH,
         WriteSupport.YES,
@@ -153,7 +166,7 @@ _LOG_STORE = (
         "verified (4.0.1 and 4.4.0; the releases between them by source)",
     ),
     EngineSupport(
-        _SPARK,
+        SPARK,
         "Delta 1.2.0 to 2.1.0, with S3DynamoDBLogStore",
         ReadSupport.FRESH,
         WriteSupport.NEVER,
@@ -161,7 +174,7 @@ _LOG_STORE = (
         "source",
     ),
     EngineSupport(
-        _SPARK,
+        SPARK,
         "any release without S3DynamoDBLogStore",
         ReadSupport.STALE,
         WriteSupport.NEVER,
@@ -169,7 +182,7 @@ _LOG_STORE = (
         "source",
     ),
     EngineSupport(
-        engines.DELTALAKE,
+        DELTALAKE,
         "1.6.0 with AWS_S3_LOCKING_PROVIDER=dynamodb",
         ReadSupport.FRESH,
         WriteSupport.YES,
@@ -178,18 +191,18 @@ _LOG_STORE = (
         "verified on an emulator; fresh reading inferred",
     ),
     EngineSupport(
-        engines.DELTALAKE,
+        DELTALAKE,
         "1.6.1 and newer",
         ReadSupport.STALE,
         WriteSupport.NEVER,
         "Ignores the locking provider and commits without an entry, so that Spark can overwrite its commit.",
         "verified (1.6.6)",
     ),
-    *_others(ReadSupport.STALE, WriteSupport.NEVER, engines.NO_LOCK),
+    *_others(ReadSupport.STALE, WriteSupport.NEVER, NO_LOCK),
 )
 _SINGLE_DRIVER = (
     EngineSupport(
-        _SPARK,
+        SPARK,
         "every release",
         ReadSupport.FRESH,
         WriteSupport.YES,
@@ -197,7 +210,7 @@ _SINGLE_DRIVER = (
         "verified (hadoop-aws 3.5.0)",
     ),
     EngineSupport(
-        engines.DELTALAKE,
+        DELTALAKE,
         "1.6.0, 1.6.1 and newer",
         ReadSupport.FRESH,
         WriteSupport.YES,
@@ -205,21 +218,21 @@ _SINGLE_DRIVER = (
         "overwrites.",
         "verified (1.6.6)",
     ),
-    *_others(ReadSupport.FRESH, WriteSupport.UNKNOWN, engines.ALONE),
+    *_others(ReadSupport.FRESH, WriteSupport.UNKNOWN, ALONE),
 )
 _CATALOG = (
     EngineSupport(
-        _SPARK, "Delta 4.0.1 to 4.4.0", ReadSupport.FRESH, WriteSupport.YES, "Through the catalogue alone.", "source"
+        SPARK, "Delta 4.0.1 to 4.4.0", ReadSupport.FRESH, WriteSupport.YES, "Through the catalogue alone.", "source"
     ),
     EngineSupport(
-        engines.DELTALAKE,
+        DELTALAKE,
         "1.6.0, 1.6.1 and newer",
         ReadSupport.REFUSED,
         WriteSupport.REFUSED,
         "Loading fails: it wants the newest version from the catalogue.",
         "verified (1.6.6)",
     ),
-    *(_unknown(name) for name in (engines.TRINO, engines.ATHENA, engines.DATABRICKS, engines.FLINK)),
+    *(_unknown(name) for name in (TRINO, ATHENA, DATABRICKS, FLINK)),
 )
 _ROWS = {
     Mechanism.COORDINATED_COMMITS: _COORDINATED,

@@ -11,9 +11,8 @@ from django.db.models import QuerySet
 
 from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation, NotConfirmed, PlanNeeded, is_too_old, read_at
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
-from coordinator.coordination.reading import CoordinationRequest
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job
 
@@ -78,7 +77,8 @@ class RehearsalResult(CheckResult, total=False):
 
 def params_of(change: CoordinationRequest) -> CheckParams:
     """A change as the parameters of a job."""
-    return cast("CheckParams", asdict(change))
+    params = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(change).items()}
+    return cast("CheckParams", params)
 
 
 def change_of(params: CheckParams) -> CoordinationRequest:

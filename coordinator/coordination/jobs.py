@@ -57,7 +57,7 @@ def act(context: JobContext, params: ActParams) -> str:
 def rehearse(context: JobContext, params: CheckParams) -> str:
     """Try one act on a copy of a table's log; the result is a `RehearsalResult`."""
     with lake_to_change(context) as lake:
-        return rehearse_act(connection_of(context), lake, change_of(params), context, context.result)
+        return rehearse_act(context, lake, change_of(params))
 
 
 @job_kind(CHECK_MANY_KIND, queue="aws", verb="table.check-coordination", changes_lake=False)

@@ -65,9 +65,9 @@ class Left:
         return {"store": self.store, "table_ids": ids, "removed": removed}
 
 
-def left_by(operation: Operation, before: Situation, after: Situation) -> Left:
+def left_by(before: Situation, after: Situation) -> Left:
     """What an act that puts a registration has left of it, by what was read before and after."""
-    if operation not in (Operation.ENABLE, Operation.CREATE) or after.repair is None:
+    if before.operation not in (Operation.ENABLE, Operation.CREATE) or after.repair is None:
         return Left("", ())
     known = {(one.store, one.table_id) for one in before.facts.registrations} if before.facts else set()
     table = TableUnderRepair(after.repair)

@@ -4,8 +4,7 @@ from changes.calls import Call
 from changes.plan import ChangePlan, Refusal
 from coordinator.coordination import surroundings as around
 from coordinator.coordination import table_checks as table
-from coordinator.coordination.checks import Operation, Preflight
-from coordinator.coordination.reading import CoordinationRequest
+from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import spark_calls
 from lake.delta.uri import TableUri
@@ -77,18 +76,18 @@ def title_of(change: CoordinationRequest) -> str:
     return TITLES[change.operation].format(TableUri.parse(change.uri).name)
 
 
-def plan_act(change: CoordinationRequest, situation: Situation, checked: Preflight) -> ChangePlan | Refusal:
+def plan_act(situation: Situation, checked: Preflight) -> ChangePlan | Refusal:
     """What would be sent now; refused where a check fails.
 
     The plan rests on how each check came out, so that it is another one where one comes out otherwise; versions may
     move on.
     """
+    change = situation.change
     kind, title = change.operation.value, title_of(change)
     if not checked.may_run:
         return Refusal(kind, checked.uri, checked.refusal(), title=title)
-    ahead = _ahead(change, situation)
-    log_store = situation.log_store if situation.has_log_store else ""
-    statements = spark_calls(change, checked, log_store=log_store, finishing=situation.is_half_dropped)
+    ahead = _ahead(situation)
+    statements = spark_calls(change, checked, log_store=situation.log_store_in_use, finishing=situation.is_half_dropped)
     return ChangePlan(
         kind,
         checked.uri,
@@ -100,9 +99,9 @@ def plan_act(change: CoordinationRequest, situation: Situation, checked: Preflig
     )
 
 
-def _ahead(change: CoordinationRequest, situation: Situation) -> tuple[Call, ...]:
+def _ahead(situation: Situation) -> tuple[Call, ...]:
     """What the coordinator accepted is published before a drop, which would do it unseen, or fail half-way."""
-    if change.operation is not Operation.DROP:
+    if situation.operation is not Operation.DROP:
         return ()
     return tuple(call for plan in table.backfills_of(situation) for call in plan.calls)
 

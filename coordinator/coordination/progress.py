@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
-from typing import Self
 
 from dashboard.jobs.context import JobContext, Step, moment_ago
 from lake.spark.messages import SparkProgress
@@ -39,22 +37,14 @@ ActProgress = JobContext | LogLines
 """A job's own context, or what stands for it."""
 
 
-class SparkSteps:
+class SparkSteps(ExitStack):
     """Turns what Spark reports into steps, its cold start included; use as a context manager around the run."""
 
     def __init__(self, progress: ActProgress) -> None:
+        super().__init__()
         self.last = ""
         self._progress = progress
-        self._running = ExitStack()
         self._step: Step | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._running.__exit__(kind, error, trace)
 
     def fail(self) -> None:
         """Say that the step that runs did not come to its end."""
@@ -65,8 +55,8 @@ class SparkSteps:
         if reported.step and reported.step != self.last:
             if self._step is not None:
                 self._step.ended = moment_ago(reported.since_seconds)
-            self._running.close()
-            self._step = self._running.enter_context(
+            self.close()
+            self._step = self.enter_context(
                 self._progress.step(reported.step, reported.waits_for, since_seconds=reported.since_seconds)
             )
             self.last = reported.step

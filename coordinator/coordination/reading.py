@@ -2,13 +2,13 @@
 
 import os
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from uuid import UUID
 
 from django.utils import timezone
 
 from changes.plan import ChangePlan
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.situation import DescribedStore, RecentWriter, Situation, SparkFacts
 from coordinator.models import Commit, CommitStore, DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
@@ -32,18 +32,6 @@ WRITERS_OF_NEWEST = 200
 _CHOOSING = (Operation.ENABLE, Operation.CREATE)
 READING_KINDS = ("check-coordination", "plan-repair", "observe-table")
 """Kinds of jobs that change nothing, so that another may begin beside them."""
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinationRequest:
-    """What somebody wants done to one table. `store` is a DynamoDB table's name where a coordinator is to be chosen."""
-
-    operation: Operation
-    uri: str
-    store: str = ""
-    columns: str = ""
-    partition_by: tuple[str, ...] = ()
-    remove_features: tuple[str, ...] = ()
 
 
 def read_situation(
@@ -73,11 +61,10 @@ def read_outcome(connection: Connection, lake: Lake, change: CoordinationRequest
     """
     uri = TableUri.parse(change.uri)
     bare = Situation(
-        operation=change.operation,
+        change=change,
         uri=uri.s3a,
         region=connection.region,
         endpoint=coordinator_endpoint(connection),
-        remove_features=change.remove_features,
     )
     try:
         survey, target = _survey_and_target(connection, lake, uri)
@@ -104,16 +91,13 @@ def _surroundings(
     connection: Connection, change: CoordinationRequest, uri: TableUri, table: DeltaTable | None, own_job: UUID | None
 ) -> Situation:
     return Situation(
-        operation=change.operation,
+        change=change,
         uri=uri.s3a,
         region=connection.region,
         endpoint=coordinator_endpoint(connection),
         own_endpoint=bool(connection.own_endpoint),
         spark=spark_facts(),
         busy=_busy(uri, connection, table, own_job),
-        columns=change.columns,
-        partition_by=change.partition_by,
-        remove_features=change.remove_features,
     )
 
 

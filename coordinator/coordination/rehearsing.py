@@ -4,20 +4,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from changes.gate import BEFORE_ANY_CHANGE
+from changes.gate import BEFORE_ANY_CHANGE, connection_of
 from changes.plan import Refusal
-from coordinator.coordination.carrying_out import CutShort, Keep, SparkAtWork, plan_now
-from coordinator.coordination.checks import Operation, Preflight
+from coordinator.coordination.carrying_out import CutShort, SparkAtWork, plan_now
+from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight
 from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
 from coordinator.coordination.confirmed import RehearsalResult
 from coordinator.coordination.contract import RehearsalDocument, RehearsedProtocol, ShutOut
 from coordinator.coordination.features import COORDINATED, features_of
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.rehearsal_places import folder_of, scratch_of, spelled, why_no_room
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.spark_calls import EnableCommits, SparkCall, spark_calls
+from coordinator.coordination.spark_calls import EnableCommits, SparkCall, answer_of, spark_calls
 from coordinator.scratch import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
-from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -27,46 +25,40 @@ from lake.delta.names import NameKind, parse_name
 from lake.delta.uri import TableUri
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs import rehearse
-from lake.spark.messages import SparkJob, SparkOutcome
+from lake.spark.messages import SparkJob
 
 NO_READ = (ReadSupport.REFUSED, ReadSupport.STALE)
 NO_WRITE = (WriteSupport.REFUSED, WriteSupport.NEVER)
 NOTHING_OF_THE_TABLE = "The table itself was only read."
 
 
-def rehearsal_job(change: CoordinationRequest, situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
+def rehearsal_job(situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
     """The act's own statements on the copy. Raises SparkRefused."""
-    on_copy = replace(checked, location=scratch)
     finishing = situation.is_half_dropped
-    calls = spark_calls(change, on_copy, finishing=finishing)
+    calls = spark_calls(situation.change, replace(checked, location=scratch), finishing=finishing)
     prepare = None
-    if change.operation is Operation.DROP and not finishing:
+    if situation.operation is Operation.DROP and not finishing:
         prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
     jobs = [call.job for call in calls if isinstance(call, SparkCall)]
     return rehearse.job(checked.location, scratch, jobs, prepare)
 
 
-def rehearse_act(
-    connection: Connection, lake: Lake, change: CoordinationRequest, context: JobContext, keep: Keep
-) -> str:
+def rehearse_act(context: JobContext, lake: Lake, change: CoordinationRequest) -> str:
     """Try it, keep a `RehearsalDocument` and remove what it made. Raises JobFailed, JobCancelled."""
     with context.step("Check the preconditions") as step:
-        situation, checked, made = plan_now(connection, lake, change, keep, context.job.pk)
+        situation, checked, made = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
         if isinstance(made, Refusal):
             raise JobFailed("Refused", f"{BEFORE_ANY_CHANGE}: {made.reason}")
         step.detail = f"{len(checked.checks)} checks, none failed."
-    return _Rehearsal(connection, lake, change, context, keep, situation, checked).run()
+    return _Rehearsal(context, lake, situation, checked).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Rehearsal:
     """One rehearsal under way."""
 
-    connection: Connection
-    lake: Lake
-    change: CoordinationRequest
     context: JobContext
-    keep: Keep
+    lake: Lake
     situation: Situation
     checked: Preflight
 
@@ -90,7 +82,7 @@ class _Rehearsal:
             step.detail = said = self._remove(told)
             if not told["is_removed"]:
                 raise JobFailed("NotRemoved", f"The rehearsal was made. {said} {NOTHING_OF_THE_TABLE}")
-        return f"{_outcome(self.change, told)} {said}"
+        return f"{_outcome(self.situation.operation, told)} {said}"
 
     def _document(self) -> RehearsalDocument:
         before = self.situation.protocol
@@ -110,12 +102,13 @@ class _Rehearsal:
         }
 
     def _try(self, told: RehearsalDocument) -> None:
-        asked = SparkAtWork(self.connection, self.lake, self.situation, self.context)
-        outcome = asked.run(rehearsal_job(self.change, self.situation, self.checked, spelled(self.scratch)))
+        asked = SparkAtWork(connection_of(self.context), self.lake, self.situation, self.context)
+        outcome = asked.run(rehearsal_job(self.situation, self.checked, spelled(self.scratch)))
         told["steps"] = [{"name": one.name, "seconds": round(one.seconds, 3)} for one in outcome.steps]
         told["seconds"] = round(outcome.seconds, 3)
         if outcome.state != "done":
-            raise _failure(outcome)
+            answer = answer_of(outcome)
+            raise JobFailed(answer.code, answer.sentence)
         with self.context.step("Read the copy's log"):
             after = self._protocol_of_copy()
         said = outcome.result
@@ -123,9 +116,9 @@ class _Rehearsal:
         told["refused"] = [one["sentence"] for one in said["refused"]]
         told["after"] = _protocol(after)
         told["differs"] = _differs(told["before"], said["before"])
-        if wrong := _unproven(self.change.operation, after, said["after"]):
+        if wrong := _unproven(self.situation.operation, after, said["after"]):
             raise JobFailed("NotProven", f"Spark was done, and this is not as it should be: {wrong}")
-        told["shut_out"] = list(shut_out(self.situation, self.change.operation, after))
+        told["shut_out"] = list(shut_out(self.situation, after))
 
     def _protocol_of_copy(self) -> TableProtocol:
         """As the copy's own commits have it: the newest protocol that one of them holds."""
@@ -146,8 +139,8 @@ class _Rehearsal:
         raise JobFailed("NotProven", "No commit of the copy holds a protocol.")
 
     def _stores(self) -> StoresToAsk:
-        log_store = self.situation.log_store if self.situation.has_log_store else ""
-        return StoresToAsk.of(self.connection, log_store=log_store, coordinator=self.checked.store)
+        log_store = self.situation.log_store_in_use
+        return StoresToAsk.of(connection_of(self.context), log_store=log_store, coordinator=self.checked.store)
 
     def _left(self) -> Leftovers:
         uri = TableUri.parse(self.checked.location)
@@ -173,7 +166,7 @@ class _Rehearsal:
         left = self._left()
         told["found"], told["is_removed"] = found.sentence, left.is_empty
         told["not_removed"] = [*left.names, *refused]
-        self.keep(RehearsalResult(rehearsal=told))
+        self.context.result(RehearsalResult(rehearsal=told))
         with suppress(JobCancelled):
             self.context.log(f"The copy at {told['scratch']} was {found.sentence}.")
         if left.is_empty:
@@ -181,12 +174,12 @@ class _Rehearsal:
         return f"Of the copy this stays, until the next rehearsal of this table: {'; '.join(told['not_removed'])}."
 
 
-def shut_out(situation: Situation, operation: Operation, after: TableProtocol) -> Iterator[ShutOut]:
+def shut_out(situation: Situation, after: TableProtocol) -> Iterator[ShutOut]:
     """Engines that could read or write the table, or may have been able to, and could not afterwards."""
     facts, before = situation.facts, situation.protocol
     if facts is None or before is None:
         return
-    then = _mechanism_after(operation, situation)
+    then = _mechanism_after(situation)
     had = matrix(facts.mechanism, before.reader_features, before.writer_features)
     for row in matrix(then, after.reader_features, after.writer_features):
         same = [one for one in had if one.name == row.name]
@@ -201,8 +194,8 @@ def _lost(row: EngineSupport, before: list[EngineSupport]) -> str:
     return " and ".join(word for word, is_lost in (("reading", reads), ("writing", writes)) if is_lost)
 
 
-def _mechanism_after(operation: Operation, situation: Situation) -> Mechanism:
-    if operation is Operation.ENABLE:
+def _mechanism_after(situation: Situation) -> Mechanism:
+    if situation.operation is Operation.ENABLE:
         return Mechanism.COORDINATED_COMMITS
     return Mechanism.LOG_STORE if situation.has_log_store else Mechanism.SINGLE_DRIVER
 
@@ -236,14 +229,8 @@ def _unproven(operation: Operation, read: TableProtocol, said: RehearsedProtocol
     return f"The copy's protocol {'still names' if is_named else 'lacks'} {COORDINATED}."
 
 
-def _failure(outcome: SparkOutcome) -> JobFailed:
-    told = outcome.error
-    code = (told.condition or told.type) if told else outcome.state
-    return JobFailed(code, told.sentence if told else f"Spark's job ended as {outcome.state}.")
-
-
-def _outcome(change: CoordinationRequest, told: RehearsalDocument) -> str:
-    act = "Enabling" if change.operation is Operation.ENABLE else "The drop"
+def _outcome(operation: Operation, told: RehearsalDocument) -> str:
+    act = "Enabling" if operation is Operation.ENABLE else "The drop"
     after = told["after"]
     protocol = f"reader {after['reader']}, writer {after['writer']}" if after else "unknown"
     shut = len({(one["engine"], one["versions"]) for one in told["shut_out"]})

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from changes.plan import ChangePlan
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.features import COORDINATED, features_of
 from coordinator.protocols.registrations import current_registration
 from coordinator.repairs.facts import RepairFacts
@@ -49,11 +49,10 @@ class Situation:
     `region` and `endpoint` are the connection's: where its DynamoDB answers. `own_endpoint` says that it is not AWS
     itself. `bucket_region` is where the bucket answered, "" where it was not asked. `store` is the coordinator that is
     asked for, or that the table names. `repair` is None where the table could not be read (`error`) or is not there.
-    `busy` names a job that works on the table. `columns`, `partition_by` and `occupied` are for a table to be created;
-    `occupied` says what lies at its place already.
+    `busy` names a job that works on the table. `occupied` says what lies already at the place of a table to be created.
     """
 
-    operation: Operation
+    change: CoordinationRequest
     uri: str
     region: str
     endpoint: str
@@ -68,10 +67,11 @@ class Situation:
     lock_domains: tuple[LockDomain, ...] = ()
     log_store: str = ""
     busy: str = ""
-    columns: str = ""
-    partition_by: tuple[str, ...] = ()
     occupied: str = ""
-    remove_features: tuple[str, ...] = ()
+
+    @property
+    def operation(self) -> Operation:
+        return self.change.operation
 
     @property
     def facts(self) -> TableFacts | None:
@@ -103,6 +103,11 @@ class Situation:
     def has_log_store(self) -> bool:
         """Whether writers have committed here through a log store."""
         return bool(self.lock_domains)
+
+    @property
+    def log_store_in_use(self) -> str:
+        """The DynamoDB table of the log store that plain commits go through; "" for none."""
+        return self.log_store if self.has_log_store else ""
 
     @property
     def location(self) -> str:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from changes.calls import Answer, Call, LakeCall, Permission, Result, Sending, Stop, done, objects_of, table_arn
-from coordinator.coordination.checks import Operation, Preflight
+from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight
 from coordinator.coordination.features import COORDINATED
-from coordinator.coordination.reading import CoordinationRequest
 from lake.delta.uri import TableUri
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs import (
@@ -59,7 +58,7 @@ class SparkCall(LakeCall, ABC):
     def send(self, sending: Sending) -> Answer:
         """Let Spark do it. STOPPED: Spark never began. FAILED: it ended in trouble, and may have committed or not."""
         try:
-            return _answer(sending.own_spark().run(self.job))
+            return answer_of(sending.own_spark().run(self.job))
         except SparkRefused as error:
             raise Stop(str(error), "Refused") from error
 
@@ -209,7 +208,8 @@ def _drop(location: str, feature: str) -> str:
     return f"ALTER TABLE {delta_path(location)} DROP FEATURE {quote_text(feature)}"
 
 
-def _answer(outcome: SparkOutcome) -> Answer:
+def answer_of(outcome: SparkOutcome) -> Answer:
+    """How a call ends by what became of its job."""
     if outcome.state == "done":
         return done("Spark came to its end.")
     told = outcome.error

@@ -194,10 +194,11 @@ def place_check(situation: Situation) -> Said:
 @check("Columns")
 def columns_check(situation: Situation) -> Said:
     """What cannot be a list of columns at all; Spark's own parser reads the types before anything is created."""
-    if not situation.columns.strip():
+    columns = situation.change.columns
+    if not columns.strip():
         return failed("No column is named: write name TYPE, name TYPE.")
-    if len(situation.columns) > MOST_COLUMNS_TEXT or not _COLUMN_NAME.fullmatch(situation.columns):
+    if len(columns) > MOST_COLUMNS_TEXT or not _COLUMN_NAME.fullmatch(columns):
         return failed("The columns hold control characters or are longer than 20,000 characters.")
-    if not all(_COLUMN_NAME.fullmatch(column) for column in situation.partition_by):
+    if not all(_COLUMN_NAME.fullmatch(column) for column in situation.change.partition_by):
         return failed("A partition column has no name, or one with control characters.")
     return ok("Spark's parser reads them first; what it does not understand creates nothing.")

@@ -86,12 +86,13 @@ def features_check(situation: Situation) -> Said:
 
 
 def _leftovers(situation: Situation, features: frozenset[str]) -> Said:
-    absent = [feature for feature in situation.remove_features if feature not in features]
-    if not situation.remove_features or absent:
+    wanted = situation.change.remove_features
+    absent = [feature for feature in wanted if feature not in features]
+    if not wanted or absent:
         return failed(f"The protocol does not name {', '.join(absent) or 'what is to be removed'}.")
     if COORDINATED in features:
         return failed(f"{COORDINATED} still needs {' and '.join(LEFT_BEHIND)}: finish the drop first.")
-    return ok(f"The protocol names {', '.join(situation.remove_features)}. Delta may still refuse to remove it.")
+    return ok(f"The protocol names {', '.join(wanted)}. Delta may still refuse to remove it.")
 
 
 @check("Nothing waits")

@@ -69,7 +69,7 @@ def _dropped(after: Situation) -> Iterator[Check]:
 
 
 def _removed(after: Situation) -> Iterator[Check]:
-    for feature in after.remove_features:
+    for feature in after.change.remove_features:
         wrong = f"The protocol still names {feature}." if feature in after.features else ""
         yield _proof(feature, wrong, f"{feature} is gone.")
 
@@ -98,7 +98,7 @@ def registration_of(situation: Situation) -> Registration | None:
     return current_registration(situation.facts) if situation.facts else None
 
 
-def aftermath(operation: Operation, after: Situation) -> str:
+def aftermath(after: Situation) -> str:
     """After an act that was cut short: what the table is now, and how to finish or undo it."""
     if after.repair is None:
         return f"The table could not be read again ({after.error or 'no log'}): observe it before anything else."
@@ -107,11 +107,11 @@ def aftermath(operation: Operation, after: Situation) -> str:
         return f"The table was read again: {verdict.summary} Repair that first; its page says how."
     if checking := being_checked(verdict):
         return f"The table was read again: {checking} Observe it before anything else."
-    coordinated = after.is_coordinated
+    operation, coordinated = after.operation, after.is_coordinated
     if operation is Operation.CREATE:
         return "The table is there, and coordinated." if coordinated else "No table was made: ask for it again."
     if operation is Operation.LEFTOVERS:
-        left = [one for one in after.remove_features if one in after.features]
+        left = [one for one in after.change.remove_features if one in after.features]
         return f"The table was read again: {', '.join(left) or 'none of them'} is still there."
     if after.is_half_dropped:
         return (

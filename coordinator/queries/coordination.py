@@ -10,12 +10,11 @@ from django.urls import reverse
 from changes.asking import ShownPlan
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
-from coordinator.coordination.checks import CheckState, Operation
+from coordinator.coordination.checks import CheckState, CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.features import BROUGHT, COORDINATED, IN_COMMIT_TIMESTAMP, LEFT_BEHIND, VACUUM_CHECK
 from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries.table_list import TableFilter, filtered
 from coordinator.repairs.bulk import TableState

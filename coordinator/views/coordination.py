@@ -1,6 +1,6 @@
 """Enabling and dropping: choose, check, confirm. Nothing here reads the lake; a short job checks."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -12,11 +12,10 @@ from django.views.decorators.http import require_http_methods
 
 from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.coordination import actions
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import STATEMENTS, VERBS, check_jobs
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.offers import NOTE, coordination_offers
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.queries import coordination as queries
 from coordinator.views.addressed import addressed_table
@@ -43,7 +42,8 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
             store=request.POST.get("store", "")[:255] if wanted is Operation.ENABLE else "",
             remove_features=_features(request, table, wanted),
         )
-        return checked(request, table.connection, change, "table-coordination-checks", [table.pk, wanted.value])
+        check = partial(actions.check, Actor.from_request(request), table.connection, change)
+        return have_checked(request, check, "table-coordination-checks", table.pk, wanted.value)
     stores = seen(request, CommitStore).filter(connection=table.connection).order_by("kind", "name")
     coordinators = [store.pk for store in stores if store.kind == CommitStore.Kind.COMMIT_COORDINATOR]
     context = {
@@ -81,11 +81,10 @@ def rehearsal(request: HttpRequest, table_id: int, operation: str, job_id: UUID)
     )
 
 
-def checked(
-    request: HttpRequest, connection: Connection, change: CoordinationRequest, address: str, parts: list[object]
-) -> HttpResponse:
+def have_checked(request: HttpRequest, check: Callable[[], Job], address: str, *parts: object) -> HttpResponse:
+    """Have something checked and go to where that is shown, or say which other check is under way."""
     try:
-        job = actions.check(Actor.from_request(request), connection, change)
+        job = check()
     except JobBusy as busy:
         return render(
             request, "coordinator/coordination_busy.html", {"refused": str(busy), "busy": busy.job}, status=409

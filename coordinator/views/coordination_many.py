@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from changes.gate import NotConfirmed, PlanNeeded, is_too_old, read_at
@@ -23,13 +22,11 @@ from coordinator.protocols.wording import counted, thousands
 from coordinator.queries import coordination as queries
 from coordinator.queries.repairs import MOST_LISTED, filter_fields
 from coordinator.queries.table_list import TableFilter
-from coordinator.views.coordination import why_not, why_not_check
+from coordinator.views.coordination import have_checked, why_not, why_not_check
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
-from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
-from dashboard.web.answers import SeeOther
 
 _LONGEST = 64
 NAMES = {operation: queries.NAMES[operation] for operation in MANY}
@@ -102,13 +99,8 @@ def _check(
         named = " and ".join(selection.connections)
         return _pick(request, operation, chosen, f"One job works on one connection: these belong to {named}.")
     store = request.POST.get("coordinator", "")[:255] if operation is Operation.ENABLE else ""
-    try:
-        job = actions.check_many(Actor.from_request(request), selection.touched, operation, store=store)
-    except JobBusy as busy:
-        return render(
-            request, "coordinator/coordination_busy.html", {"refused": str(busy), "busy": busy.job}, status=409
-        )
-    return SeeOther(reverse("job", args=[job.pk]))
+    check = partial(actions.check_many, Actor.from_request(request), selection.touched, operation, store=store)
+    return have_checked(request, check, "job")
 
 
 def _checks(request: HttpRequest, operation: Operation, number: str) -> Job:

@@ -1,6 +1,7 @@
 """A new coordinated table: its place, its columns by form or as SQL, its store; then checked and confirmed."""
 
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -9,13 +10,14 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from coordinator.coordination.checks import Operation
+from coordinator.coordination import actions
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.columns import COMMON_TYPES, ColumnRow, columns_ddl, one_line, partition_names
 from coordinator.coordination.confirmed import CHECK_KIND
 from coordinator.coordination.offers import NOTE
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import CommitStore
-from coordinator.views.coordination import checked, confirm, why_not_check
+from coordinator.views.coordination import confirm, have_checked, why_not_check
+from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
@@ -80,7 +82,8 @@ def create(request: HttpRequest) -> HttpResponse:
         except ValueError as refusal:
             error = str(refusal)
         else:
-            return checked(request, store.connection, change, "table-create-checks", [])
+            check = partial(actions.check, Actor.from_request(request), store.connection, change)
+            return have_checked(request, check, "table-create-checks")
     context = {
         "form": form,
         "error": error,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coordinator.coordination import engines
+from coordinator.coordination.compatibility import ALONE, NO_COORDINATOR, NO_LOCK
 from coordinator.coordination.pasting import Pairs, cluster_conf, glue_conf, pyspark, spark_submit, yaml_text
 from coordinator.coordination.session_conf import LOG_STORE, WriterConfig
 from lake.delta.facts import Mechanism
@@ -200,14 +200,14 @@ _FLINK = {
 }
 _TRINO = {
     Mechanism.LOG_STORE: (
-        Claim(engines.NO_LOCK, "inferred"),
+        Claim(NO_LOCK, "inferred"),
         Claim("There is no setting for the log store: use it to read, of published commits.", "inferred"),
     ),
     Mechanism.COORDINATED_COMMITS: (
-        Claim(engines.NO_COORDINATOR, "inferred"),
+        Claim(NO_COORDINATOR, "inferred"),
         Claim("Only to read, and at most as fresh as the last published commit.", "inferred"),
     ),
-    Mechanism.SINGLE_DRIVER: (Claim(engines.ALONE, "inferred"),),
+    Mechanism.SINGLE_DRIVER: (Claim(ALONE, "inferred"),),
 }
 _DELTA_RS = {
     Mechanism.LOG_STORE: (

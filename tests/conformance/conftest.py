@@ -107,4 +107,4 @@ def spark_of_levee(_spark_of_levee: SparkOfLevee, monkeypatch: pytest.MonkeyPatc
 def console(table: Coordinated, spark_of_levee: SparkOfLevee, settings: Any, db: None) -> Console:
     """Levee with one connection to where the table is."""
     settings.ALLOWED_ENDPOINTS = [table.client.origin, table.client.dynamodb_origin]
-    return Console(table.client.origin, table.client.dynamodb_origin)
+    return Console(table.client)

@@ -12,26 +12,21 @@ from typing import Any
 
 from django.urls import reverse
 
-from coordinator import actions as repairs
 from coordinator.coordination import actions
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.offers import coordination_offers
-from coordinator.coordination.reading import CoordinationRequest
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import DeltaTable
 from coordinator.observation.passes import observe_one_table
 from dashboard.accounts.actor import Actor
-from dashboard.connections.access import lake_access
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
-from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
 from lake.spark.client import SparkWorker
 from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
 from lake.spark.session import SHORT_LIVED_JVM
 from lake.spark.settings import WorkerSettings
-from sandbox.client import REGION
-from sandbox.ground import DELTA_COMMITS, DELTA_LOG
+from sandbox.ground import DELTA_COMMITS
 from tests.builders.people import signed_in
+from tests.conformance.levee import Levee
 from tests.sparkworker import java_of, living, worker_home
 from tests.waiting import wait_until
 
@@ -110,15 +105,8 @@ class Page:
     text: str
 
 
-class Console:
-    """One connection: S3 at one origin, DynamoDB at another."""
-
-    def __init__(self, origin: str, dynamodb_origin: str) -> None:
-        self.connection = Connection.objects.create(
-            name="lake", region=REGION, endpoint_url=origin, dynamodb_endpoint_url=dynamodb_origin
-        )
-        for name, kind in ((DELTA_LOG, "log_store"), (DELTA_COMMITS, "commit_coordinator")):
-            CommitStore.objects.create(connection=self.connection, name=name, kind=kind)
+class Console(Levee):
+    """The same with what an operator does there."""
 
     def check(self, operation: Operation, uri: str, **change: Any) -> Job:
         """Every check of one act, made in this process."""
@@ -150,16 +138,8 @@ class Console:
         return actions.rehearse(Actor.command(), self.connection, wanted, here=True)
 
     def observe(self, uri: str) -> None:
-        with open_lake(lake_access(self.connection)) as lake:
+        with self.open() as lake:
             observe_one_table(self.connection, lake, TableUri.parse(uri))
-
-    def repair(self, uri: str, name: str) -> Job:
-        """Plan a repair from what the lake says now, confirm it, and have it done."""
-        table = DeltaTable.objects.get(connection=self.connection, uri=uri)
-        planned = repairs.plan_repairs(Actor.command(), table, here=True)
-        plan = next(one for one in planned.result["plans"] if one["kind"] == name)
-        what = (plan["kind"], plan["code"], plan["version"], plan["digest"])
-        return repairs.repair(Actor.command(), table, *what, confirm=table.name, here=True)
 
     def page(self, uri: str) -> Page:
         """The table as stored, and as a signed-in operator sees it."""

@@ -11,6 +11,7 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Access, Lake, open_lake
 from lake.delta.uri import TableUri
 from sandbox.client import REGION, Client
+from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from tests.builders.changes import execute_plan
 
 
@@ -28,17 +29,16 @@ class Seen:
 
 
 class Levee:
-    """A connection to one table's surroundings: S3 at one endpoint, a commit store in DynamoDB at another."""
+    """A connection to S3 at one endpoint and both commit stores in DynamoDB at another; `watched` is looked at too."""
 
-    def __init__(self, client: Client, store: str, kind: CommitStore.Kind, watched: str) -> None:
+    def __init__(self, client: Client, watched: str = "") -> None:
         self.connection = Connection.objects.create(
-            name="conformance",
-            region=REGION,
-            endpoint_url=client.origin,
-            dynamodb_endpoint_url=client.dynamodb_origin,
+            name="lake", region=REGION, endpoint_url=client.origin, dynamodb_endpoint_url=client.dynamodb_origin
         )
-        Watch.objects.create(connection=self.connection, uri=watched)
-        CommitStore.objects.create(connection=self.connection, name=store, kind=kind)
+        for name, kind in ((DELTA_LOG, "log_store"), (DELTA_COMMITS, "commit_coordinator")):
+            CommitStore.objects.create(connection=self.connection, name=name, kind=kind)
+        if watched:
+            Watch.objects.create(connection=self.connection, uri=watched)
         self._access = Access(
             REGION,
             endpoint_url=client.origin,

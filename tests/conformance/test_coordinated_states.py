@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from coordinator.models import CommitStore
 from sandbox.client import Client
-from sandbox.ground import DELTA_COMMITS
 from sandbox.spark_tables import SparkLake
 from tests.conformance import coordinated as befall
 from tests.conformance.conftest import BUCKET
@@ -87,7 +85,7 @@ def table(lake: SparkLake, stores: Client, key: str) -> Coordinated:
 
 @pytest.fixture
 def levee(table: Coordinated) -> Levee:
-    return Levee(table.client, DELTA_COMMITS, CommitStore.Kind.COMMIT_COORDINATOR, table.uri)
+    return Levee(table.client, table.uri)
 
 
 @pytest.mark.parametrize("planted", STATES, ids=lambda planted: planted.name)

@@ -1,7 +1,7 @@
 """Spark is killed, others commit, DynamoDB refuses: the page says what is so, and what it offers finishes or undoes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -158,7 +158,7 @@ def test_a_killed_spark_leaves_what_the_page_says_and_what_it_offers_works(
         spark_of_levee.at_step[cut.step] = kill
     else:
         killing = {"before" if not cut.moment.is_passed_on else "after": kill}
-        dynamodb.at(Moment(**{**_fields(cut.moment), **killing}))
+        dynamodb.at(replace(cut.moment, **killing))
     job = failed(console.act(cut.operation, table.uri), "JVM_ENDED" if cut.java_alone else "WorkerEnded", cut.step)
     assert ("Java process was killed (signal 9)" in job.message) is cut.java_alone
     assert cut.says in job.message
@@ -172,11 +172,6 @@ def test_a_killed_spark_leaves_what_the_page_says_and_what_it_offers_works(
     succeeded(console.act(cut.finish, table.uri))
     table.version += cut.finish_commits
     works(table)
-
-
-def _fields(moment: Moment) -> dict[str, object]:
-    names = ("operation", "fits", "is_passed_on", "is_answered")
-    return {name: getattr(moment, name) for name in names}
 
 
 def test_spark_killed_as_it_starts_changes_nothing(
@@ -249,7 +244,7 @@ def test_a_store_deleted_half_way_blocks_the_table_until_it_is_registered_again(
     shows(table, console, mechanism=COORDINATED, offers=DROP)
     assert "K8" in codes(table)
     assert "holds no item" in console.check(Operation.DROP, table.uri).message
-    succeeded(console.repair(table.uri, "re-register"))
+    console.repair(table.uri, "re-register", "K8")
     works(table)
 
 

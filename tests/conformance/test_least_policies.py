@@ -204,7 +204,7 @@ def test_levee_rehearses_enables_and_drops_with_the_policies_of_its_features(
     table = Coordinated(lake, "conformance", key)
     table.create(coordinated=False)
     settings.ALLOWED_ENDPOINTS = [wire.s3.origin, wire.dynamodb.origin]
-    console = Console(wire.s3.origin, wire.dynamodb.origin)
+    console = Console(wire.client)
     Watch.objects.create(connection=console.connection, uri="s3a://conformance/tables/")
     console.observe(table.uri)
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import DeltaTable
 from sandbox.client import Client
-from sandbox.ground import DELTA_LOG
 from tests.conformance import logged as befall
 from tests.conformance.conftest import BUCKET
 from tests.conformance.levee import Levee
@@ -30,7 +29,7 @@ def table(stores: Client, key: str) -> Logged:
 
 @pytest.fixture
 def levee(table: Logged) -> Levee:
-    return Levee(table.client, DELTA_LOG, CommitStore.Kind.LOG_STORE, table.uri)
+    return Levee(table.client, table.uri)
 
 
 def grown(table: Logged) -> None:

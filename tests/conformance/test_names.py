@@ -43,7 +43,7 @@ def test_a_table_of_any_name_is_enabled_repaired_and_dropped(
     table.append()
     take_back_backfill(table.client, BUCKET, table.key, [table.version])
     console.observe(table.uri)
-    succeeded(console.repair(table.uri, "backfill"))
+    console.repair(table.uri, "backfill", "K3")
     page = console.page(table.uri)
     assert (page.table.mechanism, page.table.accepted_version) == ("coordinated_commits", table.version)
     succeeded(console.drop(table.uri))

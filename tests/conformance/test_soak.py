@@ -16,12 +16,10 @@ from threading import Event, Lock
 import pytest
 
 from changes.calls import Result
-from coordinator.models import CommitStore
 from coordinator.repairs.fresh import plan_anew
 from lake.delta.uri import TableUri
 from sandbox.client import Client
 from sandbox.coordinated import take_back_backfill
-from sandbox.ground import DELTA_COMMITS
 from sandbox.spark_tables import SparkLake, delta_path
 from tests.builders.changes import execute_plan
 from tests.conformance.conftest import BUCKET
@@ -111,7 +109,7 @@ def test_the_coordinator_keeps_every_accepted_commit_once(
 ) -> None:
     table = Coordinated(lake, BUCKET, key)
     table.create()
-    repairs = Repairs(Levee(stores, DELTA_COMMITS, CommitStore.Kind.COMMIT_COORDINATOR, table.uri), table.uri)
+    repairs = Repairs(Levee(stores, table.uri), table.uri)
     application = MortalApplication(table, random.Random(1), repairs.alone)
     deadline, failed = time.monotonic() + scaled(LONGEST_SECONDS), Event()
 

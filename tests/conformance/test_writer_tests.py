@@ -33,9 +33,9 @@ State = WriterTestState
 class Trial:
     """One store, one test of its writers below a place of this test's own, and what Levee sees of it."""
 
-    def __init__(self, client: Client, store: str, kind: CommitStore.Kind, at: str) -> None:
+    def __init__(self, client: Client, store: str, at: str) -> None:
         self.client = client
-        self.levee = Levee(client, store, kind, f"s3a://{BUCKET}/nothing-here/")
+        self.levee = Levee(client, f"s3a://{BUCKET}/nothing-here/")
         self.store = CommitStore.objects.get(name=store)
         self.test = make_test(Actor.command(), self.store, at)
         self.script = script_for(self.test, self.store)
@@ -71,12 +71,12 @@ def commit(version: int) -> bytes:
 
 @pytest.fixture
 def log_store(stores: Client, key: str) -> Trial:
-    return Trial(stores, DELTA_LOG, CommitStore.Kind.LOG_STORE, f"s3a://{BUCKET}/{key}/")
+    return Trial(stores, DELTA_LOG, f"s3a://{BUCKET}/{key}/")
 
 
 @pytest.fixture
 def coordinator(stores: Client, key: str) -> Trial:
-    return Trial(stores, DELTA_COMMITS, CommitStore.Kind.COMMIT_COORDINATOR, f"s3a://{BUCKET}/{key} {HOSTILE}/")
+    return Trial(stores, DELTA_COMMITS, f"s3a://{BUCKET}/{key} {HOSTILE}/")
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from coordinator import actions
 from coordinator.coordination import actions as coordination
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import checks_of
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, Watch
 from coordinator.observation.passes import observe_connection
 from coordinator.own_records import RecordsOf

@@ -11,9 +11,8 @@ from django.utils import timezone
 
 from backups.models import Plan, Run
 from coordinator.alerting import FINDING
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import params_of
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration, WriterTest
 from coordinator.queries.coordination import passed_selection
 from coordinator.queries.repairs import bulk_kinds, bulk_selection

@@ -19,14 +19,13 @@ from coordinator.commits_command import (
     require_store,
 )
 from coordinator.coordination.actions import act, check
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.columns import one_line
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.confirmed import change_of, checks_of
 from coordinator.coordination.contract import CommitsJob, CommitsJson, PreflightDocument
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.least_policies import AccessKind, WriterEngine
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table

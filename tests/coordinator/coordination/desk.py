@@ -7,9 +7,8 @@ from typing import Any
 from django.test import Client
 
 from coordinator.coordination import actions
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CHECK_KIND, checks_of
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role

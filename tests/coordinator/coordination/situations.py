@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from changes.plan import ChangePlan
-from coordinator.coordination.checks import Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.situation import DescribedStore, RecentWriter, Situation, SparkFacts
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs.facts import RepairFacts
@@ -68,4 +68,5 @@ def situation(operation: Operation, facts: TableFacts | None = None, **changes: 
         "log_store": "delta_log" if any(facts.entries.values()) else "",
         "spark": SparkFacts(),
     }
-    return Situation(operation=operation, **{**ordinary, **changes})
+    asked = {name: changes.pop(name) for name in ("columns", "partition_by", "remove_features") if name in changes}
+    return Situation(CoordinationRequest(operation, URI, **asked), **{**ordinary, **changes})

@@ -137,6 +137,7 @@ def test_enqueue_hands_the_work_to_the_workers(desk: Desk, plain: DeltaTable) ->
         (["drop", "s3a://lake/sales/orders", "--search", "orders"], "with --all"),
         (["drop", "nonsense"], "nonsense"),
         (["conf"], "--store NAME"),
+        (["policy"], "--store NAME"),
     ],
 )
 def test_what_makes_no_sense_ends_in_2(words: list[str], match: str) -> None:

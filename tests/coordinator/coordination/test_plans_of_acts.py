@@ -9,9 +9,8 @@ import pytest
 from changes.calls import Call, LakeCall, Result, Sending
 from changes.execution import make
 from changes.plan import ChangePlan, Refusal
-from coordinator.coordination.checks import Check, CheckState, Operation, Preflight
+from coordinator.coordination.checks import Check, CheckState, CoordinationRequest, Operation, Preflight
 from coordinator.coordination.preflight import plan_act, preflight
-from coordinator.coordination.reading import CoordinationRequest
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import (
     AppendNothing,
@@ -42,7 +41,7 @@ def checked(operation: Operation, *checks: Check, version: int | None = 3) -> Pr
 
 def planned(operation: Operation, of: Situation | None = None, checks: Preflight | None = None, **change: Any) -> Any:
     asked = CoordinationRequest(operation, URI, store="commits", **change)
-    return plan_act(asked, of or situation(operation), checks or checked(operation))
+    return plan_act(replace(of or situation(operation), change=asked), checks or checked(operation))
 
 
 def half_dropped() -> Situation:
@@ -144,7 +143,7 @@ def test_what_waits_is_published_before_a_drop_in_its_order() -> None:
 
 
 def test_what_waits_is_left_alone_by_any_other_act() -> None:
-    assert planned(ENABLE, replace(waiting(4), operation=ENABLE)).ahead == 0
+    assert planned(ENABLE, waiting(4)).ahead == 0
 
 
 # What makes it another plan

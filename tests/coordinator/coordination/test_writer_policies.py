@@ -11,7 +11,7 @@ from django.test import Client
 
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import Failed
 from tests.builders.lake import make_bucket, make_store, make_table
 from tests.builders.people import signed_in
 from tests.iam.evaluating import Asked, actions_of, allows
@@ -140,11 +140,6 @@ def test_delta_rs_has_no_policy_for_writing_coordinated_tables() -> None:
 
     reader = policy(table.uri, "--engine", "delta-rs", "--role", "reader")
     assert not any(one.startswith("dynamodb:") for one in actions_of(reader["policy"]))
-
-
-def test_neither_a_table_nor_a_store_is_a_mistake_of_usage() -> None:
-    with pytest.raises(UsageError, match="--store NAME"):
-        policy()
 
 
 @pytest.mark.parametrize("name", ["orders", "or'ders", "ümlaut", "${aws:username}", "a*b?", 'q"uote'])

@@ -5,8 +5,7 @@ import shlex
 
 import pytest
 
-from coordinator.coordination import engines
-from coordinator.coordination.compatibility import ReadSupport, WriteSupport, matrix
+from coordinator.coordination.compatibility import DELTALAKE, ReadSupport, WriteSupport, matrix
 from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
 from coordinator.coordination.releases import release_named
 from coordinator.coordination.session_conf import WriterConfig, settings_for
@@ -71,7 +70,7 @@ def row(mechanism: Mechanism, name: str, version: str, features: tuple[str, ...]
 
 
 def test_a_feature_that_deltalake_lacks_shuts_it_out() -> None:
-    found = row(Mechanism.SINGLE_DRIVER, engines.DELTALAKE, "1.6.1", ("vacuumProtocolCheck",))
+    found = row(Mechanism.SINGLE_DRIVER, DELTALAKE, "1.6.1", ("vacuumProtocolCheck",))
 
     assert (found.read, found.write) == (ReadSupport.REFUSED, WriteSupport.REFUSED)
     assert "vacuumProtocolCheck" in found.reason
