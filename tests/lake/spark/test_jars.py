@@ -108,21 +108,6 @@ def test_a_damaged_jar_is_fetched_again(mirror: Mirror) -> None:
     assert mirror.jar("delta").read_bytes() == b"delta bytes"
 
 
-def test_a_new_pin_is_fetched(mirror: Mirror) -> None:
-    mirror.fetch()
-    mirror.pin("kernel", b"kernel bytes")
-    mirror.fetch()
-    assert mirror.jar("kernel").exists()
-
-
-def test_a_stray_jar_is_removed_from_the_class_path(mirror: Mirror) -> None:
-    mirror.fetch()
-    mirror.jar("stray").write_bytes(b"other")
-    mirror.jar("delta").touch()
-    mirror.fetch()
-    assert not mirror.jar("stray").exists()
-
-
 def test_a_stray_jar_alone_is_noticed(mirror: Mirror) -> None:
     mirror.fetch()
     mirror.jar("stray").write_bytes(b"other")

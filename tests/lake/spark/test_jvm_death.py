@@ -8,19 +8,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lake.spark.client import SparkWorker
 from lake.spark.jobs import (
-    append_probe,
     create_table,
     describe_table,
     drop_coordinated_commits,
     enable_coordinated_commits,
     rehearse,
-    remove_leftover_feature,
 )
 from lake.spark.messages import SparkJob, SparkOutcome, SparkProgress
 from lake.spark.settings import ROOT
@@ -55,12 +52,6 @@ def coordinated(lake: SparkLake) -> str:
     return uri
 
 
-def dropped(lake: SparkLake) -> str:
-    uri = coordinated(lake)
-    lake.drop(uri)
-    return uri
-
-
 def enabling(lake: SparkLake) -> SparkJob:
     return enable_coordinated_commits.job(plain(lake), DELTA_COMMITS, lake.client.dynamodb_origin)
 
@@ -72,39 +63,23 @@ def rehearsing(lake: SparkLake) -> SparkJob:
     return rehearse.job(table, scratch, [drop_coordinated_commits.job(scratch)], prepare)
 
 
-TABLE_JOBS: dict[str, tuple[Callable[[SparkLake], SparkJob], tuple[str, ...]]] = {
-    append_probe.KIND: (lambda lake: append_probe.job(plain(lake)), ("Append no rows",)),
-    create_table.KIND: (
-        lambda lake: create_table.job(new_uri(), "id BIGINT"),
-        ("Read the columns", "Create the table"),
-    ),
-    describe_table.KIND: (lambda lake: describe_table.job(plain(lake)), ("Read the table", "Read its history")),
+STEPS = {
     drop_coordinated_commits.KIND: (
-        lambda lake: drop_coordinated_commits.job(coordinated(lake)),
-        (drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND, "Read what stays behind"),
+        drop_coordinated_commits.FIRST,
+        drop_coordinated_commits.SECOND,
+        "Read what stays behind",
     ),
-    enable_coordinated_commits.KIND: (enabling, ("Make the conversion commit", "Read the table's properties")),
+    enable_coordinated_commits.KIND: ("Make the conversion commit", "Read the table's properties"),
     rehearse.KIND: (
-        rehearsing,
-        (
-            rehearse.CLONE,
-            rehearse.PREPARED,
-            "Read the protocol before",
-            drop_coordinated_commits.FIRST,
-            drop_coordinated_commits.SECOND,
-            "Read what stays behind",
-            "Read the protocol after",
-        ),
+        rehearse.CLONE,
+        rehearse.PREPARED,
+        "Read the protocol before",
+        drop_coordinated_commits.FIRST,
+        drop_coordinated_commits.SECOND,
+        "Read what stays behind",
+        "Read the protocol after",
     ),
-    remove_leftover_feature.KIND: (
-        lambda lake: remove_leftover_feature.job(dropped(lake), "vacuumProtocolCheck"),
-        ("Remove vacuumProtocolCheck", "Read the table's features"),
-    ),
-}
-BACKUP_JOBS = {
-    "backup_plan": ("List the source", "Find the tables", "Select what to copy", "Write the manifests"),
     "backup_copy": ("Read the manifest", "Copy"),
-    "backup_reconcile": ("Read the reports", "Compare with the destination", "Count the outcomes"),
 }
 CHANGING = {
     drop_coordinated_commits.KIND: drop_coordinated_commits.FIRST,
@@ -145,59 +120,39 @@ def steps_of(outcome: SparkOutcome) -> tuple[str, ...]:
     return tuple(one.name for one in outcome.steps if one.name not in STARTING)
 
 
-def backup_jobs(worker: SparkWorker) -> dict[str, SparkJob]:
-    """A plan of a few objects, and the jobs that copy and compare what was planned."""
+def copying(worker: SparkWorker) -> SparkJob:
+    """The copy of a few planned objects."""
     ground = open_ground(worker)
     ground.put(["t/_delta_log/00000000000000000000.json", *(f"t/{number}" for number in range(5))])
     params = ground.params()
-    planned = ground.run("backup_plan", params)
-    [manifest, *_] = planned["manifests"]
+    [manifest, *_] = ground.run("backup_plan", params)["manifests"]
     report = {"bucket": ground.evidence, "prefix": f"{params['folder']['prefix']}report/{manifest['lane']}/"}
-    copying: dict[str, Any] = {**params, "manifest": manifest, "report": report, "token": "t1"}
-    reconciling = {**params, "reports": [report], "planned": planned["facts"]}
-    again = {**params, "folder": {"bucket": ground.evidence, "prefix": f"runs/again-{next(numbers)}/"}}
-    found = {"backup_plan": again, "backup_copy": copying, "backup_reconcile": reconciling}
-    return {kind: SparkJob(kind, given) for kind, given in found.items()}
+    return SparkJob("backup_copy", {**params, "manifest": manifest, "report": report, "token": "t1"})
 
 
-def test_every_kind_of_job_is_cut_here() -> None:
-    from lake.spark.jobs.registry import JOBS
-
-    assert {*TABLE_JOBS, *BACKUP_JOBS} == set(JOBS)
-
-
-def job_of(kind: str, lake: SparkLake, worker: SparkWorker) -> tuple[Callable[[], SparkJob], tuple[str, ...]]:
-    """What makes a job of this kind, once more each time, and the steps that it has."""
-    if kind in TABLE_JOBS:
-        make, steps = TABLE_JOBS[kind]
-        return lambda: make(lake), steps
-    job = backup_jobs(worker)[kind]
-    return lambda: job, BACKUP_JOBS[kind]
+def maker_of(kind: str, lake: SparkLake, worker: SparkWorker) -> Callable[[], SparkJob]:
+    """What makes a job of this kind, once more each time."""
+    if kind == "backup_copy":
+        job = copying(worker)
+        return lambda: job
+    makers: dict[str, Callable[[SparkLake], SparkJob]] = {
+        drop_coordinated_commits.KIND: lambda lake: drop_coordinated_commits.job(coordinated(lake)),
+        enable_coordinated_commits.KIND: enabling,
+        rehearse.KIND: rehearsing,
+    }
+    return lambda: makers[kind](lake)
 
 
 @pytest.mark.parametrize("kind", CHANGING)
 def test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_by_another(
     spark_lake: SparkLake, warm_worker: SparkWorker, kind: str
 ) -> None:
-    make, steps = job_of(kind, spark_lake, warm_worker)
+    make, steps = maker_of(kind, spark_lake, warm_worker), STEPS[kind]
     at = steps.index(CHANGING[kind])
     assert lost_at(cut(warm_worker, make(), steps[at])) in steps[at:]
     outcome = warm_worker.run(make())
     assert outcome.state == "done", outcome
     assert steps_of(outcome) == steps
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [*TABLE_JOBS, *BACKUP_JOBS])
-def test_a_job_whose_jvm_is_killed_at_any_of_its_steps_is_lost(
-    spark_lake: SparkLake, warm_worker: SparkWorker, kind: str
-) -> None:
-    make, steps = job_of(kind, spark_lake, warm_worker)
-    for at, step in enumerate(steps):
-        outcome = cut(warm_worker, make(), step)
-        # A short step may be over before its beginning is heard of: a later one is named, and after the last one none.
-        is_over = step == steps[-1] and outcome.state in ("done", "lost") and steps_of(outcome) == steps
-        assert is_over or lost_at(outcome) in steps[at:], outcome
 
 
 def test_a_jvm_that_is_killed_at_rest_takes_its_worker_along_and_the_next_job_never_notices(
@@ -210,15 +165,6 @@ def test_a_jvm_that_is_killed_at_rest_takes_its_worker_along_and_the_next_job_ne
     assert wait_until(lambda: warm_worker.pid is None and not living(group))
     outcome = warm_worker.run(describe_table.job(uri))
     assert (outcome.state, outcome.steps[0].name) == ("done", "Start Python")
-
-
-def test_a_job_given_at_the_very_moment_of_death_is_done_by_another_jvm(
-    spark_lake: SparkLake, warm_worker: SparkWorker
-) -> None:
-    uri = plain(spark_lake)
-    warm_worker.start()
-    end_java(warm_worker)
-    assert warm_worker.run(describe_table.job(uri)).state == "done"
 
 
 def test_a_jvm_that_stands_still_is_given_up(spark_lake: SparkLake, warm_worker: SparkWorker) -> None:

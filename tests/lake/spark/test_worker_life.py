@@ -78,7 +78,7 @@ def test_a_job_nobody_knows_fails_by_name_and_leaves_the_worker_warm(warm_worker
     assert warm_worker.is_warm
 
 
-@pytest.mark.parametrize("step", ["Load pyspark", "Start Java", "Start Spark", "Open the session"])
+@pytest.mark.parametrize("step", ["Load pyspark", "Start Spark"])
 def test_a_worker_killed_while_it_starts_fails_the_job_and_leaves_no_jvm(worker: SparkWorker, step: str) -> None:
     killed: list[int] = []
     outcome = worker.run(UNKNOWN, killing_at(worker, step, killed))
@@ -97,15 +97,6 @@ def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(m
     assert wait_until(lambda: not living(killed[0]))
     assert mortal.run(UNKNOWN).began
     assert pid_of(mortal) != killed[0]
-
-
-def test_a_worker_whose_whole_group_is_killed_in_a_job_loses_it(mortal: SparkWorker) -> None:
-    def kill_group(progress: SparkProgress) -> None:
-        if progress.step == "Read the table" and progress.seconds is None:
-            os.killpg(pid_of(mortal), signal.SIGKILL)
-
-    assert mortal.run(describe_table.job(ABSENT), kill_group).state == "lost"
-    assert not mortal.is_warm
 
 
 def test_a_cancelled_job_ends_at_once_with_everything_that_ran_and_leaves_nothing_but_the_log(
