@@ -8,12 +8,11 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Max, Q
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, TtlMigration
 from coordinator.observation.passes import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
-from coordinator.protocols.deadlines import WARNED_BEFORE
+from coordinator.protocols.deadlines import WARNED_BEFORE, read_moment
 from coordinator.protocols.titles import is_of_its_own, title_of
 from coordinator.protocols.verdict import State
 from coordinator.queries.next_step import next_step
@@ -190,11 +189,9 @@ def _of_waiting(table: DeltaTable, finding: TableFinding | None, since: datetime
 def _of_settings(
     thing: CommitStore | Bucket, what: str, path: str, now: datetime, is_moving: bool = False
 ) -> Iterator[Problem]:
-    found = thing.facts.get("findings") if isinstance(thing.facts, dict) else None
-    for number, finding in enumerate(found if isinstance(found, list) else []):
-        evidence, code = finding.get("evidence") or {}, str(finding.get("code", ""))
-        bites_at = parse_datetime(str(evidence.get("first_bites_at") or evidence.get("bites_at") or ""))
-        state = str(finding.get("state"))
+    for finding in thing.facts.get("findings", []):
+        evidence, code, state = finding["evidence"], finding["code"], finding["state"]
+        bites_at = read_moment(evidence.get("first_bites_at") or evidence.get("bites_at"))
         severity = _severity_of_setting(state, bites_at, now)
         if severity is None:
             continue
@@ -202,17 +199,17 @@ def _of_settings(
         is_moving_ttl = is_moving and code.startswith("ttl-")
         yield Problem(
             kind=(HAZARD if counts_down else SETTING).name,
-            key=f"{what}:{thing.pk}:{finding.get('code', number)}:{evidence.get('rule', '')}",
-            cause=f"{finding.get('code', 'setting')} {thing.connection.name}"[:200],
+            key=f"{what}:{thing.pk}:{code}:{evidence.get('rule', '')}",
+            cause=f"{code} {thing.connection.name}"[:200],
             severity=severity,
             measure=(bites_at - now).total_seconds() / 86_400 if bites_at and counts_down else 1,
-            headline=f"The {what} {thing.name}: {finding.get('summary', '')}",
+            headline=f"The {what} {thing.name}: {finding['summary']}",
             since=thing.observed_at or now,
             title=title_of(code, state),
             subject=thing.name,
             code=code,
             next_step="TTL is being moved to expireTime." if is_moving_ttl else _SETTING_STEPS.get(code, ""),
-            meaning=str(finding.get("meaning") or ""),
+            meaning=finding["meaning"],
             facts=((what.capitalize(), thing.name), *_evidence(evidence)),
             path=reverse("store-ttl", args=[thing.pk]) if is_moving_ttl else path,
             link="See the move" if is_moving_ttl else f"See the {what}",

@@ -1,4 +1,4 @@
-"""Geometry of the charts, computed on the server: coordinates as dataclasses, drawn by templates as SVG.
+"""The charts of a table: where each thing of them stands, drawn by templates as SVG.
 
 Units are CSS pixels. Colours and strokes come from classes of the stylesheet.
 """
@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import ceil
 
-from coordinator.versions import UNPUBLISHED, VersionRow, VersionState
+from coordinator.versions import VersionRow, VersionState
 
 NEWEST_VERSIONS = 41
 LANE_WIDTH = 82
 COLUMN = 16
 MARGIN = 24
+MOMENT = 80
+"""Width of a moment under the columns."""
 DIGIT = 6.4  # width of a tabular figure at 11 px, rounded up
 
 _TONES = {
@@ -23,38 +24,42 @@ _TONES = {
     VersionState.PENDING: "held",
     VersionState.UNBACKFILLED: "held",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A rectangle, or a path where `d` is set; `css` are its classes."""
-
-    css: str
-    x: float = 0
-    y: float = 0
-    width: float = 0
-    height: float = 0
-    d: str = ""
+_FILES = {
+    VersionState.FOREIGN_WRITER: "alien",
+    VersionState.MISSING: "gone",
+    VersionState.PENDING: "soft",
+    VersionState.UNBACKFILLED: "soft",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class VersionColumn:
-    """One version: its file above, its entry below, and what the pointer reads."""
+    """One version with the classes of its file above and its entry below; `label` names it where there is room."""
 
-    version: int
-    title: str
+    row: VersionRow
     x: int
-    shapes: tuple[Shape, ...]
+    label: str = ""
 
+    @property
+    def middle(self) -> int:
+        return self.x + COLUMN // 2
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A text under or over the columns; `tone` colours the ones that need a look."""
+    @property
+    def tone(self) -> str:
+        return _TONES.get(self.row.state, "")
 
-    x: float
-    text: str
-    anchor: str = "middle"
-    tone: str = ""
+    @property
+    def file(self) -> str:
+        return _FILES.get(self.row.state, "")
+
+    @property
+    def entry(self) -> str:
+        if self.row.state == VersionState.FOREIGN_WRITER:
+            return "alien"
+        waits = self.row.state in (VersionState.PENDING, VersionState.UNBACKFILLED)
+        if waits or (self.row.entry and self.row.entry.complete is False):
+            return "held"
+        return "" if self.row.entry else "soft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,6 @@ class Tick:
     """A moment under the columns; its text stands to the right of its mark."""
 
     x: float
-    label_x: float
     text: str
 
 
@@ -71,7 +75,7 @@ class LegendPart:
     """One count of the legend; `opens` names the list behind it: commits, entries or findings."""
 
     state: VersionState
-    text: str
+    word: str
     count: int
     opens: str
 
@@ -80,9 +84,8 @@ class LegendPart:
 class Timeline:
     """The newest versions in two lanes; `water` is where publishing has come to, None when nothing waits."""
 
-    width: int
+    width: float
     columns: tuple[VersionColumn, ...]
-    labels: tuple[Label, ...]
     ticks: tuple[Tick, ...]
     water: int | None
     legend: tuple[LegendPart, ...]
@@ -117,51 +120,20 @@ def timeline(rows: Sequence[VersionRow], *, published: int | None, has_store: bo
     rows = rows[-NEWEST_VERSIONS:]
     if not rows:
         return None
-    columns = tuple(_column(row, LANE_WIDTH + COLUMN * place, has_store) for place, row in enumerate(rows))
-    water = _water(rows, published)
-    labels = _labels(rows, water, published)
+    named = _named(rows)
     ticks = _ticks(rows)
-    right = LANE_WIDTH + COLUMN * len(rows) + MARGIN
     return Timeline(
-        width=ceil(max(right, *(_span(label)[1] for label in labels), *(tick.label_x + 76 for tick in ticks))),
-        columns=columns,
-        labels=labels,
+        width=max([LANE_WIDTH + COLUMN * len(rows) + MARGIN, *(tick.x + MOMENT for tick in ticks)]),
+        columns=tuple(
+            VersionColumn(row, LANE_WIDTH + COLUMN * place, f"{row.version:,}" if place in named else "")
+            for place, row in enumerate(rows)
+        ),
         ticks=ticks,
-        water=water,
+        water=_water(rows, published),
         legend=_legend(rows, has_store),
         summary=_summary(rows, published),
         has_entries=has_store,
     )
-
-
-def _column(row: VersionRow, x: int, has_store: bool) -> VersionColumn:
-    shapes = _file_shapes(row, x)
-    if has_store:
-        shapes += _entry_shapes(row, x)
-    return VersionColumn(version=row.version, title=f"Version {row.version:,}: {row.meaning}", x=x, shapes=shapes)
-
-
-def _file_shapes(row: VersionRow, x: int) -> tuple[Shape, ...]:
-    if row.state == VersionState.FOREIGN_WRITER:
-        return (Shape("v alien", x + 2.75, 22.75, 10.5, 16.5),)
-    if row.state == VersionState.MISSING:
-        return (Shape("v gone", x + 2.75, 22.75, 10.5, 16.5), Shape("x", d=f"M{x + 5} 28l6 6m0-6-6 6"))
-    if row.state in UNPUBLISHED:
-        return (Shape("v soft", x + 2.5, 22.5, 11, 17),)
-    return (Shape("v", x + 2, 22, 12, 18),)
-
-
-def _entry_shapes(row: VersionRow, x: int) -> tuple[Shape, ...]:
-    if row.state == VersionState.FOREIGN_WRITER:
-        return (Shape("v alien", d=f"M{x + 8} 49l7 7-7 7-7-7z"),)
-    held = Shape("v held", x + 2.75, 48.75, 10.5, 14.5)
-    if row.state == VersionState.UNBACKFILLED:
-        return (held, Shape("v half", d=f"M{x + 5} 53h6l-3 6z"))
-    if row.state == VersionState.PENDING or (row.entry and row.entry.complete is False):
-        return (held, Shape("v half", d=f"M{x + 5} 56h6v4.5h-6z"))
-    if row.entry:
-        return (Shape("v", x + 2, 48, 12, 16),)
-    return (Shape("v soft", x + 2.5, 48.5, 11, 15),)
 
 
 def _water(rows: Sequence[VersionRow], published: int | None) -> int | None:
@@ -172,51 +144,16 @@ def _water(rows: Sequence[VersionRow], published: int | None) -> int | None:
     return LANE_WIDTH + COLUMN * behind
 
 
-def _labels(rows: Sequence[VersionRow], water: int | None, published: int | None) -> tuple[Label, ...]:
-    """The newest version that needs a look, the published line, then other versions where there is room."""
-    wanted = [_tag(row, place, len(rows)) for place, row in reversed(list(enumerate(rows))) if row.state in _TONES]
-    if water is not None and published is not None:
-        wanted.insert(1, _water_label(water, published, wanted[0]))
-    round_ones = [place for place, row in enumerate(rows) if row.version % 10 == 0]
-    wanted += [Label(_middle(place), f"{rows[place].version:,}") for place in round_ones]
-    placed: list[Label] = []
-    for label in wanted:
-        if not any(_overlap(label, other) for other in placed) and _span(label)[0] >= LANE_WIDTH - 4:
-            placed.append(label)
-    return tuple(sorted(placed, key=lambda label: label.x))
-
-
-def _water_label(water: int, published: int, newest: Label) -> Label:
-    """Left of its line and of the newest version's name; right of both where the history is too short for that."""
-    left, right = _span(newest)
-    label = Label(min(water, left) - 6, f"published to {published:,}", "end")
-    return label if _span(label)[0] >= LANE_WIDTH else Label(right + 8, label.text, "start")
-
-
-def _tag(row: VersionRow, place: int, count: int) -> Label:
-    """A version's name over its column. The newest one's begins there, or ends at the edge where it is too long."""
-    tone, text = _TONES[row.state], f"{row.version:,}"
-    if place < count - 1:
-        return Label(_middle(place), text, "middle", tone)
-    left, edge = LANE_WIDTH + COLUMN * place + 2, LANE_WIDTH + COLUMN * count + MARGIN
-    if left + DIGIT * len(text) <= edge or count < len(text):
-        return Label(left, text, "start", tone)
-    return Label(edge, text, "end", tone)
-
-
-def _middle(place: int) -> float:
-    return LANE_WIDTH + COLUMN * place + COLUMN / 2
-
-
-def _span(label: Label) -> tuple[float, float]:
-    width = DIGIT * len(label.text)
-    shift = {"start": 0.0, "middle": width / 2, "end": width}[label.anchor]
-    return label.x - shift, label.x - shift + width
-
-
-def _overlap(one: Label, other: Label) -> bool:
-    (left, right), (other_left, other_right) = _span(one), _span(other)
-    return left < other_right + 4 and other_left < right + 4
+def _named(rows: Sequence[VersionRow]) -> list[int]:
+    """Places of the versions that need a look, the newest first, then of every tenth, as far as there is room."""
+    troubled = [place for place, row in enumerate(rows) if row.state in _TONES]
+    tenths = [place for place, row in enumerate(rows) if row.version % 10 == 0]
+    named: list[int] = []
+    for place in (*reversed(troubled), *tenths):
+        needed = DIGIT * len(f"{rows[place].version:,}") + 4
+        if all(abs(place - other) * COLUMN >= needed for other in named):
+            named.append(place)
+    return named
 
 
 def _ticks(rows: Sequence[VersionRow]) -> tuple[Tick, ...]:
@@ -229,29 +166,24 @@ def _ticks(rows: Sequence[VersionRow]) -> tuple[Tick, ...]:
             continue
         text = f"{at:%H:%M}" if at.date() == day else f"{at.day} {at:%b %H:%M}"
         day = at.date()
-        x = LANE_WIDTH + COLUMN * place + 6.5
-        ticks.append(Tick(x, x + 4, text))
+        ticks.append(Tick(LANE_WIDTH + COLUMN * place + 6.5, text))
     return tuple(ticks)
 
 
 def _legend(rows: Sequence[VersionRow], has_store: bool) -> tuple[LegendPart, ...]:
     """Counts of the columns drawn. Kinds that a table without a store cannot have are left out."""
     counts = Counter(row.state for row in rows)
-    expired = counts[VersionState.ENTRY_EXPIRED]
-    published = counts[VersionState.PUBLISHED] + expired
-    parts = [LegendPart(VersionState.PUBLISHED, f"Published {published:,}", published, "commits")]
-    if expired:
-        text = f"of these, entry expired {expired:,}"
-        parts.append(LegendPart(VersionState.ENTRY_EXPIRED, text, expired, "commits"))
+    counts[VersionState.PUBLISHED] += counts[VersionState.ENTRY_EXPIRED]
     kinds = [
+        (VersionState.PUBLISHED, "Published", "commits"),
+        (VersionState.ENTRY_EXPIRED, "of these, entry expired", "commits"),
         (VersionState.PENDING, "Pending", "entries"),
         (VersionState.UNBACKFILLED, "Unbackfilled", "entries"),
         (VersionState.FOREIGN_WRITER, "Foreign writer", "findings"),
         (VersionState.MISSING, "Missing", "findings"),
     ]
-    if has_store:
-        parts += [LegendPart(state, f"{word} {counts[state]:,}", counts[state], opens) for state, word, opens in kinds]
-    return tuple(parts)
+    shown = kinds if has_store else kinds[:2]
+    return tuple(LegendPart(state, word, counts[state], opens) for state, word, opens in shown if counts[state])
 
 
 def _summary(rows: Sequence[VersionRow], published: int | None) -> str:

@@ -3,6 +3,8 @@
 Rows are snapshots with `observed_at`, written by coordinator.observation; pages read nothing else.
 """
 
+from datetime import UTC, datetime
+
 from django.db import models
 from django.db.models import Q
 
@@ -187,6 +189,11 @@ class Commit(models.Model):
     def __str__(self) -> str:
         return f"{self.table_id}@{self.version}"
 
+    @property
+    def at(self) -> datetime | None:
+        """When it was committed, by the best clock there is."""
+        return self.committed_at or self.modified_at
+
 
 class Entry(models.Model):
     """An item of a log store, or an element of a registration's commits, as it stood when last read."""
@@ -215,6 +222,14 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.lock_domain}@{self.version}"
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When TTL may take it; None for a number that is no time."""
+        try:
+            return None if self.expire_time is None else datetime.fromtimestamp(self.expire_time, UTC)
+        except (OverflowError, OSError, ValueError):
+            return None
 
 
 class StoreIdentity(models.Model):

@@ -1,6 +1,7 @@
 """The lake's entries in the navigation, each with the number of things in the worst state that needs a look."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from django.db.models import Count, Model
 
@@ -16,30 +17,18 @@ _LOUD = (State.BLOCKED, State.UNSAFE, State.ATTENTION)
 def register_addresses() -> None:
     """Register the entries of the navigation, and whose things the addresses of these pages name."""
     register(
-        NavItem("Lake", "Tables", "tables", "i-table", 10, _tables),
-        NavItem("Lake", "Commit stores", "stores", "i-store", 20, _stores),
-        NavItem("Lake", "Buckets", "buckets", "i-bucket", 30, _buckets),
+        NavItem("Lake", "Tables", "tables", "i-table", 10, partial(_worst, DeltaTable, gone_at=None)),
+        NavItem("Lake", "Commit stores", "stores", "i-store", 20, partial(_worst, CommitStore)),
+        NavItem("Lake", "Buckets", "buckets", "i-bucket", 30, partial(_worst, Bucket)),
         NavItem("Lake", "Writer settings", "doctor", "i-file", 35),
         NavItem("Console", "Connections", "connections", "i-gear", 40),
     )
     owned_by(
-        table_id=lambda pk: _connection(DeltaTable, pk),
-        store_id=lambda pk: _connection(CommitStore, pk),
-        bucket_id=lambda pk: _connection(Bucket, pk),
+        table_id=partial(_connection, DeltaTable),
+        store_id=partial(_connection, CommitStore),
+        bucket_id=partial(_connection, Bucket),
         connection_id=lambda pk: (pk,),
     )
-
-
-def _tables(connection_id: int | None) -> NavCount | None:
-    return _worst(DeltaTable, connection_id, gone_at=None)
-
-
-def _stores(connection_id: int | None) -> NavCount | None:
-    return _worst(CommitStore, connection_id)
-
-
-def _buckets(connection_id: int | None) -> NavCount | None:
-    return _worst(Bucket, connection_id)
 
 
 def _worst(model: type[Model], connection_id: int | None, **narrow: None) -> NavCount | None:

@@ -1,13 +1,13 @@
 """Work of the coordinator app: the kinds of jobs and the tick that looks at the lake."""
 
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, TypedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypedDict
 
 from celery import shared_task
 from django.conf import settings
 
-from coordinator.observation.passes import PassResult, looked_at, observe_connection, observe_one_table
+from coordinator.observation.passes import PassResult, Progress, looked_at, observe_connection, observe_one_table
 from coordinator.writer_tests.places import scratch_places
 from dashboard.accounts.actor import Actor
 from dashboard.connections.access import lake_access
@@ -36,7 +36,7 @@ def observe(context: JobContext, params: ObserveParams) -> str:
     """One look at a whole connection."""
     connection = _connection(context)
     access = lake_access(connection)
-    with open_lake(access, parallel=settings.OBSERVE_THREADS) as lake, PassSteps(context) as steps:
+    with open_lake(access, parallel=settings.OBSERVE_THREADS) as lake, pass_steps(context) as steps:
         result = observe_connection(
             connection,
             lake,
@@ -76,29 +76,22 @@ def observe_tick() -> None:
         observe_lake(Actor.schedule(), connection)
 
 
-class PassSteps:
-    """Turns the progress of a pass into the steps of its job; stops the pass when the job is cancelled."""
+@contextmanager
+def pass_steps(context: JobContext) -> Iterator[Progress]:
+    """Gives the progress of a pass that tells it as steps of its job, and stops the pass when the job is cancelled."""
+    name = ""
 
-    def __init__(self, context: JobContext) -> None:
-        self._context = context
-        self._running = ExitStack()
-        self._name = ""
+    def tell(step: str, done: int, total: int | None) -> None:
+        nonlocal name
+        context.check_cancelled()
+        if step != name:
+            running.close()
+            running.enter_context(context.step(step))
+            name = step
+        context.progress(done, total)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._running.__exit__(kind, error, trace)
-
-    def __call__(self, step: str, done: int, total: int | None) -> None:
-        self._context.check_cancelled()
-        if step != self._name:
-            self._running.close()
-            self._running.enter_context(self._context.step(step))
-            self._name = step
-        self._context.progress(done, total)
+    with ExitStack() as running:
+        yield tell
 
 
 def sentence(result: PassResult) -> str:

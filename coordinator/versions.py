@@ -57,9 +57,7 @@ class VersionRow:
     @property
     def at(self) -> datetime | None:
         """When the version was committed, by the best clock there is."""
-        if self.commit and (known := self.commit.committed_at or self.commit.modified_at):
-            return known
-        return self.entry.written_at if self.entry else None
+        return (self.commit and self.commit.at) or (self.entry and self.entry.written_at) or None
 
     @property
     def file_name(self) -> str:

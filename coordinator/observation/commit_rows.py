@@ -18,23 +18,23 @@ _FILE_FIELDS = ["published", "size", "modified_at", "etag", "has_checkpoint"]
 _INFO_FIELDS = ["committed_at", "operation", "engine", "added_files", "removed_files"]
 _BATCH = 500
 
+Told = tuple[DeltaTable, Reading, TableFacts]
+"""A table's row with a reading that brought facts of it."""
 Held = Mapping[int, tuple[str, bool]]
 """Version to ETag and whether a checkpoint lies beside it, as stored."""
 
 
-def save_commits(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
+def save_commits(told: Sequence[Told]) -> None:
     """Upsert a row for each published version that is new or another file; a listing of the whole log also removes
     what has changed or gone.
     """
-    held = _held([(table, reading.listing) for table, reading in pairs if reading.listing is not None])
+    held = _held([(table, facts.listing) for table, _, facts in told])
     described: list[Commit] = []
     plain: list[Commit] = []
-    for table, reading in pairs:
-        if reading.listing is None or reading.facts is None:
-            continue
+    for table, reading, facts in told:
         rows = held[table.pk]
-        _forget(table, reading.listing, rows, whole_log=reading.whole_log)
-        for commit, is_described in _commits(table, reading, reading.listing, reading.facts, rows):
+        _forget(table, facts.listing, rows, whole_log=reading.whole_log)
+        for commit, is_described in _commits(table, reading, facts, rows):
             (described if is_described else plain).append(commit)
     _upsert(described, [*_FILE_FIELDS, *_INFO_FIELDS])
     _upsert(plain, _FILE_FIELDS)
@@ -87,12 +87,10 @@ def _upsert(commits: list[Commit], fields: list[str]) -> None:
     )
 
 
-def _commits(
-    table: DeltaTable, reading: Reading, listing: LogListing, facts: TableFacts, held: Held
-) -> Iterator[tuple[Commit, bool]]:
-    for version, found in listing.commits.items():
+def _commits(table: DeltaTable, reading: Reading, facts: TableFacts, held: Held) -> Iterator[tuple[Commit, bool]]:
+    for version, found in facts.listing.commits.items():
         info = facts.commit_infos.get(version)
-        has_checkpoint = version in listing.checkpoints
+        has_checkpoint = version in facts.listing.checkpoints
         if info is None and held.get(version) == (found.etag[:64], has_checkpoint):
             continue
         commit = _commit(table, version, found, has_checkpoint=has_checkpoint)

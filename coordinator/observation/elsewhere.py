@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max
 
 from coordinator.models import CommitStore, DeltaTable, Entry, ProvenanceRow
 from coordinator.observation.provenance_rows import provenance_of_row
@@ -23,26 +23,22 @@ from lake.delta.uri import TableUri
 _COLUMNS = ("table__bucket", "table__prefix", "store", "lock_domain")
 
 
-def held_elsewhere(connection: Connection) -> Mapping[Place, tuple[HeldElsewhere, ...]]:
-    """Entries in stores of other connections, by table: a table that is new to this connection may be known to them."""
-    return _found(connection, Entry.objects.all())
+def held_elsewhere(connection: Connection, uri: TableUri | None = None) -> Mapping[Place, tuple[HeldElsewhere, ...]]:
+    """Entries in stores of other connections, by table, or those of one table alone.
 
-
-def held_elsewhere_of(connection: Connection, uri: TableUri) -> tuple[HeldElsewhere, ...]:
-    """The same for one table."""
-    entries = Entry.objects.filter(table__bucket=uri.bucket, table__prefix=uri.key)
-    return _found(connection, entries).get((uri.bucket, uri.key), ())
-
-
-def _found(connection: Connection, entries: "QuerySet[Entry]") -> dict[Place, tuple[HeldElsewhere, ...]]:
+    A table that is new to this connection may be known to them.
+    """
     stores = {store.pk: store for store in _stores_elsewhere(connection)}
     if not stores:
         return {}
+    entries = Entry.objects.filter(store__in=stores, table__gone_at=None)
+    if uri is not None:
+        entries = entries.filter(table__bucket=uri.bucket, table__prefix=uri.key)
     # A look that finds a table unchanged dates the table alone, not each of its entries.
     columns = (Max("version"), Max("expire_time"), Max("observed_at"), Max("table__observed_at"))
-    rows = entries.filter(store__in=stores, table__gone_at=None).order_by().values_list(*_COLUMNS)
+    rows = entries.order_by().values_list(*_COLUMNS).annotate(*columns)
     found: defaultdict[Place, list[HeldElsewhere]] = defaultdict(list)
-    for bucket, prefix, store_id, path, version, expires_at, *read_at in rows.annotate(*columns):
+    for bucket, prefix, store_id, path, version, expires_at, *read_at in rows:
         store, last = stores[store_id], max(one for one in read_at if one is not None)
         domain = LockDomain(store.name, path)
         held = HeldElsewhere(store.connection.name, store.connection.region, domain, version, last, expires_at)
@@ -104,15 +100,23 @@ def _dynamodb(connection: Connection) -> str:
     return (connection.dynamodb_endpoint_url or connection.endpoint_url).rstrip("/")
 
 
-def rows_elsewhere(connection: Connection) -> Mapping[Place, tuple[RowElsewhere, ...]]:
-    """The rows of other connections that see the same S3, by table."""
-    return _rows_found(connection, DeltaTable.objects.all())
-
-
-def rows_elsewhere_of(connection: Connection, uri: TableUri) -> tuple[RowElsewhere, ...]:
-    """The same for one table."""
-    tables = DeltaTable.objects.filter(bucket=uri.bucket, prefix=uri.key)
-    return _rows_found(connection, tables).get((uri.bucket, uri.key), ())
+def rows_elsewhere(connection: Connection, uri: TableUri | None = None) -> Mapping[Place, tuple[RowElsewhere, ...]]:
+    """The rows of other connections that see the same S3, by table, or those of one table alone."""
+    others = connections_of_same_s3(connection)
+    if not others:
+        return {}
+    stores = {(one.connection_id, one.name): one for one in CommitStore.objects.select_related("connection")}
+    own = [store for store in stores.values() if store.connection_id == connection.pk]
+    tables = DeltaTable.objects.filter(connection__in=others).select_related("connection")
+    if uri is not None:
+        tables = tables.filter(bucket=uri.bucket, prefix=uri.key)
+    found: defaultdict[Place, list[RowElsewhere]] = defaultdict(list)
+    for table in tables.order_by("connection__name"):
+        locks = tuple(_locks_elsewhere(table, stores, own))
+        mark = f"{table.connection_id} {table.accepted_version} {table.state} {len(table.domains)}"
+        row = RowElsewhere(table.pk, table.connection.name, table.delta_id, locks, mark)
+        found[table.bucket, table.prefix].append(row)
+    return {place: tuple(rows) for place, rows in found.items()}
 
 
 def seen_anywhere(table: DeltaTable, version: int) -> Provenance | None:
@@ -133,21 +137,6 @@ def seen_anywhere(table: DeltaTable, version: int) -> Provenance | None:
     if not known.is_accepted and known.acceptances:
         return replace(known, disputed=True)
     return known if known.is_known or known.abandoned else None
-
-
-def _rows_found(connection: Connection, tables: "QuerySet[DeltaTable]") -> dict[Place, tuple[RowElsewhere, ...]]:
-    others = connections_of_same_s3(connection)
-    if not others:
-        return {}
-    stores = {(one.connection_id, one.name): one for one in CommitStore.objects.select_related("connection")}
-    own = [store for store in stores.values() if store.connection_id == connection.pk]
-    found: defaultdict[Place, list[RowElsewhere]] = defaultdict(list)
-    for table in tables.filter(connection__in=others).select_related("connection").order_by("connection__name"):
-        locks = tuple(_locks_elsewhere(table, stores, own))
-        mark = f"{table.connection_id} {table.accepted_version} {table.state} {len(table.domains)}"
-        row = RowElsewhere(table.pk, table.connection.name, table.delta_id, locks, mark)
-        found[table.bucket, table.prefix].append(row)
-    return {place: tuple(rows) for place, rows in found.items()}
 
 
 def _locks_elsewhere(

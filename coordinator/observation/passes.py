@@ -1,9 +1,10 @@
 """One look at one connection: stores first, then the watched prefixes, then every table, many at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
@@ -12,7 +13,7 @@ from coordinator.coordination.rehearsal_places import rehearsal_places
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, Watch
 from coordinator.observation.commit_rows import recall_engines
 from coordinator.observation.discovery import find_tables
-from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of, rows_elsewhere, rows_elsewhere_of
+from coordinator.observation.elsewhere import held_elsewhere, rows_elsewhere
 from coordinator.observation.provenance_rows import recall_provenance
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
@@ -20,7 +21,7 @@ from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, 
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
 from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores
-from coordinator.observation.targets import TableTarget, TargetBook, known_tables
+from coordinator.observation.targets import Engines, TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
 from coordinator.writer_tests.places import scratch_places
 from dashboard.connections.models import Connection
@@ -50,16 +51,16 @@ def looked_at() -> QuerySet[Connection]:
     return Connection.objects.filter(watched | stored | known).order_by("pk")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PassResult:
     """What a pass did. `requests` counts every request to AWS; `problems` are sentences on what no table shows."""
 
-    tables_seen: int
-    tables_changed: int
-    tables_failed: int
-    requests: int
-    read_units: float
-    problems: tuple[str, ...]
+    tables_seen: int = 0
+    tables_changed: int = 0
+    tables_failed: int = 0
+    requests: int = 0
+    read_units: float = 0.0
+    problems: tuple[str, ...] = ()
 
 
 class _PassProgress:
@@ -112,15 +113,19 @@ def _observe(
         progress("Find the tables")
         book, problems = _targets(connection, lake, survey, workers)
         targets = tuple(book.targets.values())
+        result = PassResult(len(targets))
         progress("Read the tables", 0, len(targets))
         looks = SecondLooks()
-        readings = _read_all(lake, survey, targets, workers, looks, in_full=in_full)
-        counts = _save_all(connection, readings, len(targets), progress)
-        problems += _left_to_check(looks)
+        waiting = iter(targets)
+        read = partial(read_table, lake, survey, in_full=in_full, looks=looks)
+        readings = workers.each(read, lambda: next(waiting, None))
+        _save_all(connection, readings, result, progress)
         progress("Read bucket settings")
-        observe_buckets(connection, lake, started, workers, tables_changed=counts.changed + counts.failed > 0)
-    requests = lake.requests
-    return PassResult(len(targets), counts.changed, counts.failed, requests.total, requests.read_units, tuple(problems))
+        any_changed = result.tables_changed + result.tables_failed > 0
+        observe_buckets(connection, lake, started, workers, tables_changed=any_changed)
+    result.problems = (*problems, *_left_to_check(looks))
+    result.requests, result.read_units = lake.requests.total, lake.requests.read_units
+    return result
 
 
 def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Reading:
@@ -134,28 +139,33 @@ def observe_one_table(connection: Connection, lake: Lake, uri: TableUri) -> Read
     return reading
 
 
+class StoredMemory:
+    """What rows know. `ask` has a question answered where the database is at home: in the thread that runs the pass."""
+
+    def __init__(self, ask: Callable[[Callable[[], Any]], Any] = lambda question: question()) -> None:
+        self._ask = ask
+
+    def versions(self, row_id: int, first: int) -> Mapping[int, Provenance]:
+        known: Mapping[int, Provenance] = self._ask(lambda: recall_provenance(row_id, first))
+        return known
+
+    def engines(self, row_id: int) -> Engines:
+        known: Engines = self._ask(lambda: recall_engines(row_id))
+        return known
+
+
 def target_of(connection: Connection, uri: TableUri) -> TableTarget:
     """Return what a reading of one table starts from, known or not."""
     known = known_tables(DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key))
-    found, rows = known.get((uri.bucket, uri.key)), rows_elsewhere_of(connection, uri)
-    target = TableTarget(
-        uri,
-        found,
-        elsewhere=held_elsewhere_of(connection, uri),
-        rows_elsewhere=rows,
-        recall_row=recall_provenance,
-    )
-    if found is None:
-        return target
-    return replace(
-        target, recall=partial(recall_provenance, found.id), recall_engines=partial(recall_engines, found.id)
-    )
+    elsewhere = held_elsewhere(connection, uri), rows_elsewhere(connection, uri)
+    return TargetBook(known, *elsewhere, StoredMemory()).target(uri)
 
 
 def _targets(connection: Connection, lake: Lake, survey: Survey, workers: Workers) -> tuple[TargetBook, list[str]]:
     known = known_tables(DeltaTable.objects.filter(connection=connection))
     scratch = scratch_places() | rehearsal_places(survey.places(), known)
-    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection), scratch=scratch)
+    memory = StoredMemory(workers.ask)
+    book = TargetBook(known, held_elsewhere(connection), rows_elsewhere(connection), memory, scratch)
     problems: list[str] = []
     for watch in Watch.objects.filter(connection=connection):
         problems += _look_below(watch, lake, book, workers)
@@ -188,31 +198,6 @@ def _note_watch(watch: Watch, code: str, text: str) -> None:
     )
 
 
-def _read_all(
-    lake: Lake, survey: Survey, targets: Sequence[TableTarget], workers: Workers, looks: SecondLooks, *, in_full: bool
-) -> Iterator[Reading]:
-    waiting = (_remembering(target, workers) for target in targets)
-    read = partial(read_table, lake, survey, in_full=in_full, looks=looks)
-    return workers.each(read, lambda: next(waiting, None))
-
-
-def _remembering(target: TableTarget, workers: Workers) -> TableTarget:
-    """The target with what is known of its versions, which the thread that runs the pass looks up when it is wanted."""
-
-    def recall_row(row_id: int, first: int) -> Mapping[int, Provenance]:
-        return workers.ask(lambda: recall_provenance(row_id, first))
-
-    if target.known is None:
-        return replace(target, recall_row=recall_row)
-    table_id = target.known.id
-    return replace(
-        target,
-        recall=partial(recall_row, table_id),
-        recall_engines=lambda: workers.ask(lambda: recall_engines(table_id)),
-        recall_row=recall_row,
-    )
-
-
 def _left_to_check(looks: SecondLooks) -> list[str]:
     if not looks.left_out:
         return []
@@ -220,14 +205,7 @@ def _left_to_check(looks: SecondLooks) -> list[str]:
     return [f"{many}: a pass takes at most {MOST_SECOND_LOOKS} second looks."]
 
 
-@dataclass(slots=True)
-class _Counts:
-    changed: int = 0
-    failed: int = 0
-
-
-def _save_all(connection: Connection, readings: Iterator[Reading], total: int, progress: _PassProgress) -> _Counts:
-    counts = _Counts()
+def _save_all(connection: Connection, readings: Iterator[Reading], result: PassResult, progress: _PassProgress) -> None:
     unchanged: list[Reading] = []
     pending: list[Reading] = []
     for done, reading in enumerate(readings, start=1):
@@ -236,20 +214,19 @@ def _save_all(connection: Connection, readings: Iterator[Reading], total: int, p
             save_unchanged(unchanged)
             unchanged = []
         if len(pending) >= CHUNK:
-            _save_chunk(connection, pending, counts)
+            _save_chunk(connection, pending, result)
             pending = []
-        progress("Read the tables", done, total)
-    _save_chunk(connection, pending, counts)
+        progress("Read the tables", done, result.tables_seen)
+    _save_chunk(connection, pending, result)
     save_unchanged(unchanged)
-    return counts
 
 
-def _save_chunk(connection: Connection, readings: list[Reading], counts: _Counts) -> None:
+def _save_chunk(connection: Connection, readings: list[Reading], result: PassResult) -> None:
     if not readings:
         return
     failed = sum(reading.error is not None for reading in readings) + save_readings(connection, readings)
-    counts.failed += failed
-    counts.changed += len(readings) - failed
+    result.tables_failed += failed
+    result.tables_changed += len(readings) - failed
 
 
 def _finish(record: ObservationPass, **fields: object) -> None:

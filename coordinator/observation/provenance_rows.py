@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity
+from coordinator.observation.commit_rows import Told
 from coordinator.observation.reading import Reading
 from coordinator.observation.storable import make_storable
 from coordinator.protocols.deadlines import read_moment
@@ -34,15 +35,15 @@ def recall_provenance(table_id: int, from_version: int) -> dict[int, facts.Prove
     return {row.version: provenance_of_row(row) for row in rows.select_related("identity").iterator()}
 
 
-def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
+def save_provenance(told: Sequence[Told]) -> None:
     """Store what each reading has learned, and drop what log clean-up has taken from log and stores.
 
     The tables' rows have to be held meanwhile: what another reading has stored since is then added to as well.
     """
-    _forget([table for table, reading in pairs if reading.of_another_table])
-    learned = [(table, one) for table, reading in pairs for one in reading.learned]
+    _forget([table for table, reading, _ in told if reading.of_another_table])
+    learned = [(table, one) for table, reading, _ in told for one in reading.learned]
     identities = _identities(learned)
-    held = _held(pairs)
+    held = _held(told)
     new = [_row(table, one, identities) for table, one in learned if (table.pk, one.version) not in held]
     fuller = [
         _row(table, remember(held[table.pk, one.version], one), identities)
@@ -50,11 +51,9 @@ def save_provenance(pairs: Sequence[tuple[DeltaTable, Reading]]) -> None:
         if (table.pk, one.version) in held
     ]
     ProvenanceRow.objects.bulk_create(new, ignore_conflicts=True, batch_size=_BATCH)
-    ProvenanceRow.objects.bulk_create(
-        fuller, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
-    )
-    for table, reading in pairs:
-        _prune(table, reading)
+    _replace(fuller)
+    for table, reading, facts_read in told:
+        _prune(table, reading, facts_read)
 
 
 def abandon_commits(table: DeltaTable, commits: Sequence[tuple[int, str]], now: datetime) -> None:
@@ -63,17 +62,14 @@ def abandon_commits(table: DeltaTable, commits: Sequence[tuple[int, str]], now: 
     for version, name in commits:
         files[version].append(name)
     rows = table.provenance.filter(version__in=files).select_related("identity")
-    _replace(table, [abandoned(provenance_of_row(row), files[row.version], now) for row in rows])
+    given_up = [(table, abandoned(provenance_of_row(row), files[row.version], now)) for row in rows]
+    identities = _identities(given_up)
+    _replace([_row(table, one, identities) for _, one in given_up])
 
 
-def _replace(table: DeltaTable, known: Sequence[facts.Provenance]) -> None:
-    identities = _identities([(table, one) for one in known])
+def _replace(rows: Sequence[ProvenanceRow]) -> None:
     ProvenanceRow.objects.bulk_create(
-        [_row(table, one, identities) for one in known],
-        update_conflicts=True,
-        update_fields=_FIELDS,
-        unique_fields=["table", "version"],
-        batch_size=_BATCH,
+        rows, update_conflicts=True, update_fields=_FIELDS, unique_fields=["table", "version"], batch_size=_BATCH
     )
 
 
@@ -84,10 +80,10 @@ def _forget(tables: Sequence[DeltaTable]) -> None:
         StoreIdentity.objects.filter(table__in=tables).delete()
 
 
-def _held(pairs: Sequence[tuple[DeltaTable, Reading]]) -> dict[tuple[int, int], facts.Provenance]:
+def _held(told: Sequence[Told]) -> dict[tuple[int, int], facts.Provenance]:
     """The rows of now that readings know more of; rows that a reading did not know are told by their conflict."""
     held: dict[tuple[int, int], facts.Provenance] = {}
-    for table, reading in pairs:
+    for table, reading, _ in told:
         known = [one.version for one in reading.learned if one.version in reading.recalled]
         for start in range(0, len(known), _BATCH):
             rows = table.provenance.filter(version__in=known[start : start + _BATCH]).select_related("identity")
@@ -149,14 +145,14 @@ def _written(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _prune(table: DeltaTable, reading: Reading) -> None:
+def _prune(table: DeltaTable, reading: Reading, facts_read: facts.TableFacts) -> None:
     """Drop what log clean-up explains: versions below the log that a checkpoint covers and no item names any more.
 
     A version that is gone without such an explanation is kept: it may come back, or be lost.
     """
-    if not reading.whole_log or not reading.recalled or reading.facts is None:
+    if not reading.whole_log or not reading.recalled:
         return
-    view = LogView(reading.facts)
+    view = LogView(facts_read)
     named = {entry.version for entries in view.facts.entries.values() for entry in entries}
     named |= {commit.version for one in view.facts.registrations for commit in one.commits}
     gone = [version for version in reading.recalled if view.is_cleaned(version) and version not in named]

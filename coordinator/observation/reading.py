@@ -71,11 +71,10 @@ YOUNG = timedelta(seconds=60)
 class Reading:
     """One table as read. Exactly one of the three holds: `unchanged`, `error`, or facts with their verdict.
 
-    `listing` is the log as listed. `store_name` is the commit store through which
-    the table's commits go, "" for none. `log_files` counts every object under `_delta_log/`. `partly_read` are
-    versions whose file was too large to be read to its end. `recalled` is what was known of the listed versions before,
-    `learned` what is known of more or more of them now; `of_another_table` says that what is stored is not of this one,
-    `is_unidentified` that nothing tells.
+    `store_name` is the commit store through which the table's commits go, "" for none. `log_files` counts every object
+    under `_delta_log/`. `partly_read` are versions whose file was too large to be read to its end. `recalled` is what
+    was known of the listed versions before, `learned` what is known of more or more of them now; `of_another_table`
+    says that what is stored is not of this one, `is_unidentified` that nothing tells.
     `missed` is what this look did not see and a critical finding rests on, `missed_before` the same of the last look at
     this table. `has_moved` tells that a listed file had gone before it was read. `not_read` are registrations of an
     earlier look that this one could not read.
@@ -87,7 +86,6 @@ class Reading:
     error: Failure | None = None
     facts: TableFacts | None = None
     verdict: Verdict | None = None
-    listing: LogListing | None = None
     lock_domains: tuple[LockDomain, ...] = ()
     store_name: str = ""
     fingerprint: str = ""
@@ -108,9 +106,8 @@ class Reading:
         """Neither the log nor a commit store holds anything of this table."""
         return (
             self.facts is not None
-            and self.listing is not None
             and self.whole_log
-            and not _holds_anything(self.listing)
+            and not _holds_anything(self.facts.listing)
             and not any(self.facts.entries.values())
             and not self.facts.registrations
             and not self.not_read
@@ -200,15 +197,17 @@ def _judge(
     published = reader.published_protocol()
     recalled = target.recall(listing.from_version)
     another = is_another_table(recalled, listing.commits, _table_id(target.known), published)
+    # What another table left at this place says nothing of this one.
     remembered = target.forgotten() if another else target
     elsewhere = _coordinator_elsewhere(lake, published)
     witness = all_of_stores(lake, survey, remembered, listing.from_version, listing.newest_version)
-    witness = witness if elsewhere else _with_named_registration(lake, survey, witness, published)
+    if not elsewhere and (named := _named_registration(published)):
+        witness = read_named_registration(lake, witness, survey, *named)
     witness = read_singly(lake, witness, survey, target, recalled, listing.newest_version)
     registrations = () if elsewhere else witness.registrations
     protocol = reader.accepted_protocol(registrations)
-    has_entries = _has_or_had_entries(remembered, witness)
-    mechanism = decide_mechanism(protocol, has_entries, listing.temp_files or (), _mechanism_of(remembered))
+    lock_domains = _lock_domains(remembered, witness)
+    mechanism = decide_mechanism(protocol, bool(lock_domains), listing.temp_files or (), remembered.mechanism)
     facts = TableFacts(
         uri=target.uri.s3a,
         mechanism=mechanism,
@@ -219,15 +218,14 @@ def _judge(
         entries_from=max((domain.from_version for domain in witness.domains.values()), default=0),
         protocol=protocol,
         commit_infos=reader.commit_infos(),
-        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, has_entries, survey, witness)),
-        had_entries=bool(_lock_domains(remembered, witness)),
+        problems=(*reader.problems, *elsewhere, *_store_problems(mechanism, bool(lock_domains), survey, witness)),
+        had_entries=bool(lock_domains),
         unread_stores=witness.unread,
         asked_stores=what_was_asked(survey, witness),
         elsewhere=target.elsewhere,
         region=lake.dynamodb.region,
     )
     facts, known = _with_history(_with_start(facts, reader, remembered), recalled, another, target, lake, reader)
-    lock_domains = _lock_domains(remembered, witness)
     verdict = with_possible_repairs(facts, diagnose(facts), lock_domains, coordinator_of(survey, protocol))
     asked = asked_domains(mechanism, lock_domains)
     return Reading(
@@ -235,7 +233,6 @@ def _judge(
         now,
         facts=facts,
         verdict=verdict,
-        listing=listing,
         lock_domains=lock_domains,
         store_name=_store_name(remembered, facts, witness),
         fingerprint=_fingerprint_of_next_look(witness, verdict, asked, survey, objects, target),
@@ -278,10 +275,6 @@ def _with_history(
     return with_elsewhere(replace(facts, provenance=known), others), known
 
 
-def _mechanism_of(target: TableTarget) -> Mechanism:
-    return target.known.mechanism if target.known else Mechanism.UNKNOWN
-
-
 def _table_id(known: KnownTable | None) -> str:
     return known.protocol.table_id if known is not None and known.protocol is not None else ""
 
@@ -312,31 +305,28 @@ def _provenance(facts: TableFacts, target: TableTarget, lake: Lake, another: boo
     return known | {version: replace(known[version], copy_etag=etag) for version, etag in proven_copies(view).items()}
 
 
-def _with_named_registration(
-    lake: Lake, survey: Survey, witness: StoreWitness, protocol: TableProtocol | None
-) -> StoreWitness:
-    if decide_mechanism(protocol, has_entries=False) is not Mechanism.COORDINATED_COMMITS or protocol is None:
-        return witness
+def _named_registration(protocol: TableProtocol | None) -> RegistrationKey | None:
+    """The registration that the properties of a coordinated table name."""
+    if not _is_coordinated(protocol) or protocol is None:
+        return None
     table_id = coordinator_table_id(protocol.properties)
-    if not table_id:
-        return witness
-    return read_named_registration(lake, witness, survey, coordinator_store_name(protocol.properties), table_id)
+    return (coordinator_store_name(protocol.properties), table_id) if table_id else None
 
 
 def _coordinator_elsewhere(lake: Lake, protocol: TableProtocol | None) -> tuple[ReadingProblem, ...]:
     """An item of the same name in another DynamoDB than the coordinator's would say what is not so."""
-    if decide_mechanism(protocol, has_entries=False) is not Mechanism.COORDINATED_COMMITS or protocol is None:
+    if not _is_coordinated(protocol) or protocol is None:
         return ()
     why = coordinator_elsewhere(protocol.properties, lake.dynamodb.origin, lake.dynamodb.region)
     return (ReadingProblem("registrations", why),) if why else ()
 
 
-def _has_or_had_entries(target: TableTarget, witness: StoreWitness) -> bool:
-    """Entries expire a day after their commit, so that a quiet table of a log store has none."""
-    return any(domain.entries for domain in witness.domains.values()) or bool(_lock_domains(target, witness))
+def _is_coordinated(protocol: TableProtocol | None) -> bool:
+    return decide_mechanism(protocol, has_entries=False) is Mechanism.COORDINATED_COMMITS
 
 
 def _lock_domains(target: TableTarget, witness: StoreWitness) -> tuple[LockDomain, ...]:
+    """Those of which there are entries or ever were: a day after its commit an entry expires."""
     known = target.known.lock_domains if target.known else ()
     return tuple(sorted({*known, *(domain for domain, held in witness.domains.items() if held.entries)}))
 
@@ -378,15 +368,11 @@ def _store_problems(
     homeless = mechanism in {Mechanism.SINGLE_DRIVER, Mechanism.UNKNOWN} or (
         mechanism is Mechanism.LOG_STORE and not has_entries
     )
-    failed = (
-        [
-            ReadingProblem(f"DynamoDB table {store.name}", str(store.error))
-            for store in survey.failed()
-            if store.error is not None and may_hold_items(store.error)
-        ]
-        if homeless
-        else []
-    )
+    failed = [
+        ReadingProblem(f"DynamoDB table {store.name}", str(store.error))
+        for store in survey.stores
+        if homeless and store.error is not None and may_hold_items(store.error)
+    ]
     asked = [problem for problem in witness.problems if homeless or not problem.place.startswith("DynamoDB")]
     return tuple(dict.fromkeys((*asked, *failed, *witness.not_read.values())))
 

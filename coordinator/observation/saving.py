@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable, Entry, TableFinding
-from coordinator.observation.commit_rows import moment, save_commits
+from coordinator.observation.commit_rows import Told, moment, save_commits
 from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.provenance_rows import save_provenance
 from coordinator.observation.reading import Reading
@@ -21,19 +21,19 @@ from coordinator.observation.storable import make_storable
 from coordinator.protocols.bucket_tables import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.registrations import OF_REGISTRATIONS, current_registration
-from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, Verdict
+from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from dashboard.connections.models import Connection
-from lake.delta.facts import LockDomain, LogListing, LogStoreEntry, TableFacts
+from lake.delta.facts import LockDomain, LogListing, TableFacts
 
 CHUNK = 50
 """Tables stored in one transaction: short enough that other writers of SQLite wait only milliseconds."""
 
 _TOLD = ("severity", "state", "state_rank", "summary", "meaning", "evidence", "repairs")
 
-_ENTRY_FIELDS = [
-    "code", "published", "file", "file_present", "file_size", "complete",
-    "expire_time", "commit_time", "written_at", "problems", "observed_at",
-]  # fmt: skip
+_ENTRY_KEY = ("lock_domain", "version")
+_ENTRY_WORDS = ("code", "published", "file", "file_present", "file_size", "complete", "expire_time", "written_at")
+_JUDGED = (*_ENTRY_KEY, *_ENTRY_WORDS)
+"""Fields of a judged entry that its row has as well."""
 
 
 def save_unchanged(readings: Sequence[Reading]) -> None:
@@ -79,7 +79,9 @@ def _save(connection: Connection, readings: Sequence[Reading]) -> None:
         _fill(table, reading, stores)
         make_storable(table)
         table.save()
-    told = [(table, reading) for table, reading in pairs if reading.facts is not None and not reading.is_gone]
+    told = [
+        (table, reading, reading.facts) for table, reading in pairs if reading.facts is not None and not reading.is_gone
+    ]
     save_commits(told)
     _save_entries(told, stores)
     save_provenance(told)
@@ -167,16 +169,14 @@ def _left_registrations_unread(reading: Reading) -> bool:
     return bool(reading.not_read) or any(problem.place == "registrations" for problem in problems)
 
 
-def _finding_key(finding: Finding) -> str:
-    """Name what a finding is about, so that the same one is recognised when seen again."""
-    return finding.code if finding.version is None else f"{finding.code}@{finding.version}"
-
-
 def _keyed(findings: Iterable[Finding]) -> Iterable[tuple[str, Finding]]:
-    """Each finding with its key; of several with one key, as two lock domains may have, the later are numbered."""
+    """Each finding with the name of what it is about, by which the same one is recognised when it is seen again.
+
+    Of several with one key, as two lock domains may have, the later are numbered.
+    """
     counts: defaultdict[str, int] = defaultdict(int)
     for finding in findings:
-        key = _finding_key(finding)
+        key = finding.code if finding.version is None else f"{finding.code}@{finding.version}"
         counts[key] += 1
         yield (key if counts[key] == 1 else f"{key}#{counts[key]}"), finding
 
@@ -205,57 +205,41 @@ def _says_the_same(old: TableFinding, new: TableFinding) -> bool:
     return all(getattr(old, name) == getattr(new, name) for name in _TOLD)
 
 
-def _save_entries(pairs: Sequence[tuple[DeltaTable, Reading]], stores: Mapping[str, CommitStore]) -> None:
+def _save_entries(told: Sequence[Told], stores: Mapping[str, CommitStore]) -> None:
     """Upsert the entries as judged, and remove those that the reading would have seen and did not see."""
     rows: dict[tuple[int, int, str, int], Entry] = {}
-    for table, reading in pairs:
-        if reading.facts is not None and reading.verdict is not None:
-            for row in _entry_rows(table, reading, reading.facts, reading.verdict, stores):
-                make_storable(row)
-                rows[table.pk, row.store_id, row.lock_domain, row.version] = row
+    for table, reading, facts in told:
+        for row in _entry_rows(table, reading, facts, stores):
+            make_storable(row)
+            rows[table.pk, row.store_id, row.lock_domain, row.version] = row
     Entry.objects.bulk_create(
         list(rows.values()),
         update_conflicts=True,
-        update_fields=_ENTRY_FIELDS,
-        unique_fields=["table", "store", "lock_domain", "version"],
+        update_fields=[*_ENTRY_WORDS, "commit_time", "problems", "observed_at"],
+        unique_fields=["table", "store", *_ENTRY_KEY],
         batch_size=500,
     )
-    for table, reading in pairs:
-        if reading.listing is not None:
-            _unseen(table, reading, reading.listing).delete()
+    for table, reading, facts in told:
+        _unseen(table, reading, facts.listing).delete()
 
 
 def _entry_rows(
-    table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, stores: Mapping[str, CommitStore]
+    table: DeltaTable, reading: Reading, facts: TableFacts, stores: Mapping[str, CommitStore]
 ) -> Iterator[Entry]:
-    originals = {(domain, entry.version): entry for domain, entries in facts.entries.items() for entry in entries}
-    for entry in verdict.entries:
-        store = stores.get(entry.store)
-        if store is not None and 0 <= entry.version < 2**63:
-            domain = LockDomain(entry.store, entry.lock_domain)
-            yield _entry_row(table, store, reading, entry, originals.get((domain, entry.version)))
-
-
-def _entry_row(
-    table: DeltaTable, store: CommitStore, reading: Reading, judged: EntryVerdict, original: LogStoreEntry | None
-) -> Entry:
-    return Entry(
-        table=table,
-        store=store,
-        lock_domain=judged.lock_domain,
-        version=judged.version,
-        code=judged.code,
-        published=judged.published,
-        file=judged.file,
-        file_present=judged.file_present,
-        file_size=judged.file_size,
-        complete=judged.complete,
-        expire_time=judged.expire_time,
-        commit_time=original.commit_time if original else None,
-        written_at=judged.written_at,
-        problems=list(original.problems) if original else [],
-        observed_at=reading.observed_at,
-    )
+    items = {(domain, entry.version): entry for domain, entries in facts.entries.items() for entry in entries}
+    for judged in reading.verdict.entries if reading.verdict else ():
+        store = stores.get(judged.store)
+        if store is None or not 0 <= judged.version < 2**63:
+            continue
+        item = items.get((LockDomain(judged.store, judged.lock_domain), judged.version))
+        yield Entry(
+            table=table,
+            store=store,
+            commit_time=item.commit_time if item else None,
+            problems=list(item.problems) if item else [],
+            observed_at=reading.observed_at,
+            **{name: getattr(judged, name) for name in _JUDGED},
+        )
 
 
 def _unseen(table: DeltaTable, reading: Reading, listing: LogListing) -> QuerySet[Entry]:
@@ -271,7 +255,7 @@ def _fill(table: DeltaTable, reading: Reading, stores: dict[str, CommitStore]) -
         _fill_gone(table, reading)
     elif reading.facts is not None and reading.verdict is not None:
         _fill_state(table, reading, reading.verdict)
-        _fill_log(table, reading, reading.facts, reading.verdict, reading.listing or reading.facts.listing)
+        _fill_log(table, reading, reading.facts, reading.verdict)
         _fill_protocol(table, reading.facts, is_identified=not reading.is_unidentified)
         table.store = stores.get(reading.store_name)
 
@@ -316,7 +300,8 @@ def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:
     table.missed = [[one.code, *astuple(one.absence)] for one in reading.missed]
 
 
-def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict, listing: LogListing) -> None:
+def _fill_log(table: DeltaTable, reading: Reading, facts: TableFacts, verdict: Verdict) -> None:
+    listing = facts.listing
     table.mechanism = facts.mechanism.value
     table.problems = [asdict(problem) for problem in facts.problems]
     kept = [one for one in table.registrations if (one.get("store"), one.get("table_id")) in reading.not_read]

@@ -5,21 +5,26 @@ This is the only door to a reading: whatever stores a verdict, plans from it or 
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import islice
 from threading import Lock
 
-from coordinator.observation.kept_by_versioning import with_older_versions
 from coordinator.observation.reading import Reading, read_once
 from coordinator.observation.surveys import CoordinatorSurvey, Place, Survey
 from coordinator.observation.targets import TableTarget
 from coordinator.observation.witnesses import read_registration_of
 from coordinator.protocols.absence import Missed, doubtful, missed, withhold
+from coordinator.protocols.last_copies import MOST_FILES, OLDER_VERSIONS, lost_files, was_seen
+from coordinator.protocols.verdict import Finding
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
+from lake.aws.object_versions import MOST, older_versions
 
 MOST_SECOND_LOOKS = 200
 """Second looks in one pass. Each reads a whole table, so that a bucket which breaks at once is spread over passes."""
 
 LATER = f"This pass has taken its {MOST_SECOND_LOOKS} second looks; the next one looks again."
+MOST_VERSIONS = 5
+"""Versions of one lost file that are kept."""
 MOVED = "The second look saw that, and missed something else: the table is being written."
 
 
@@ -50,7 +55,7 @@ def read_table(
     raised, and the table is being checked. Whatever goes wrong is part of the reading, not an exception. `looks` is
     what a pass may still take; None takes one for each table. What versioning keeps of lost files is looked for last.
     """
-    return with_older_versions(lake, _read_twice(lake, survey, target, looks, in_full=in_full))
+    return _with_older_versions(lake, _read_twice(lake, survey, target, looks, in_full=in_full))
 
 
 def _read_twice(
@@ -109,3 +114,51 @@ def _read_again(lake: Lake, store: CoordinatorSurvey, place: Place) -> Coordinat
         for one in scanned
     )
     return replace(store, registrations={place: tuple(one for one in found if one is not None)})
+
+
+def _with_older_versions(lake: Lake, reading: Reading) -> Reading:
+    """The reading, its loud findings with what S3 keeps of the files that they miss: nobody gives up what it has.
+
+    One request a file, at most `MOST_FILES` of them. A refusal is kept as its reason.
+    """
+    verdict = reading.verdict
+    if verdict is None:
+        return reading
+    files = [(one, tuple(dict.fromkeys(lost_files(one, verdict)))) for one in verdict.findings]
+    wanted = dict.fromkeys(file for _, named in files for file in named)
+    found = {file: _kept_of(lake, reading, *file) for file in islice(wanted, MOST_FILES)}
+    findings = tuple(_with_kept(one, [found[file] for file in named if file in found]) for one, named in files)
+    return replace(reading, verdict=replace(verdict, findings=findings)) if found else reading
+
+
+def _with_kept(finding: Finding, found: list[dict[str, object]]) -> Finding:
+    return replace(finding, evidence={**finding.evidence, OLDER_VERSIONS: found}) if found else finding
+
+
+def _kept_of(lake: Lake, reading: Reading, version: int, name: str) -> dict[str, object]:
+    bucket, key = reading.target.uri.bucket, f"{reading.target.uri.log_key}{name}"
+    told: dict[str, object] = {"version": version, "file": name, "bucket": bucket, "key": key}
+    try:
+        kept = older_versions(lake.s3, bucket, key)
+    except AwsError as error:
+        # Without the request's id, which is another one at each look, the finding says the same as before.
+        return {**told, "reason": str(AwsError(error.code, error.message, "", error.operation, error.permission))}
+    if not kept.versions and not kept.is_complete:
+        return {**told, "reason": f"of its versions and delete markers only the newest {MOST} were looked at."}
+    known = reading.facts.provenance.get(version) if reading.facts else None
+    versions = [
+        {
+            "version_id": one.version_id,
+            "size": one.size,
+            "etag": one.etag,
+            "modified_at": one.modified_at.isoformat(),
+            "seen": was_seen(known, name, one.size, one.etag),
+        }
+        for one in kept.versions[:MOST_VERSIONS]
+    ]
+    return {
+        **told,
+        "deleted_at": kept.deleted_at.isoformat() if kept.deleted_at else None,
+        "more": not kept.is_complete or len(kept.versions) > MOST_VERSIONS,
+        "versions": versions,
+    }

@@ -25,6 +25,9 @@ from lake.aws.store_description import read_load
 from lake.delta.uri import table_uri
 
 Described = TypeVar("Described")
+Place = TypeVar("Place", CommitStore, Bucket)
+Run = Callable[[Callable[[], Any]], Any]
+"""Has a request made, by a thread of a pass or at once."""
 ReadStore = tuple[StoreDescription, dict[str, object]]
 Judged = tuple[dict[str, object], State, str]
 
@@ -48,14 +51,9 @@ SETTINGS_EVERY = timedelta(minutes=5)
 
 def observe_stores(connection: Connection, lake: Lake, now: datetime, workers: Workers) -> None:
     """Describe each commit store whose settings were not read lately; a refusal is stored with the store."""
-    for store in CommitStore.objects.filter(connection=connection):
+    for store in CommitStore.objects.filter(connection=connection).select_related("connection"):
         if _is_due(store, now):
-            _observe(
-                store,
-                now,
-                partial(workers.run, _reader(connection, store, lake, now)),
-                partial(_judge_store, store, now),
-            )
+            observe_store(store, lake, now, workers.run)
 
 
 def observe_buckets(
@@ -72,12 +70,7 @@ def observe_buckets(
         bucket, _ = Bucket.objects.get_or_create(connection=connection, name=name)
         if _is_due(bucket, now):
             keep_owner(connection, lake, name)
-            _observe(
-                bucket,
-                now,
-                partial(workers.run, partial(describe_bucket, lake, bucket.name)),
-                partial(_judge_bucket, bucket, now),
-            )
+            observe_bucket(bucket, lake, now, workers.run)
         elif tables_changed or _has_changed_by_clock(bucket, now):
             judge_bucket_again(bucket, now)
 
@@ -91,7 +84,7 @@ def judge_by_clock(now: datetime) -> int:
 
 
 def _has_changed_by_clock(bucket: Bucket, now: datetime) -> bool:
-    moment = read_moment(bucket.facts.get("judge_again_at")) if isinstance(bucket.facts, dict) else None
+    moment = read_moment(bucket.facts.get("judge_again_at"))
     return moment is not None and moment <= now
 
 
@@ -111,25 +104,29 @@ def judge_bucket_again(bucket: Bucket, now: datetime) -> None:
     same_reading.update(**judged)
 
 
-def observe_store_now(store: CommitStore, lake: Lake, now: datetime) -> str:
-    """Describe one store, whenever it was last read, and return its sentence; a refusal is stored with it."""
-    _observe(store, now, _reader(store.connection, store, lake, now), partial(_judge_store, store, now))
-    return store.summary
+def _run_here(read: Callable[[], Described]) -> Described:
+    return read()
 
 
-def observe_bucket_now(bucket: Bucket, lake: Lake, now: datetime) -> str:
-    """Describe one bucket, whenever it was last read, and return its sentence; a refusal is stored with it."""
-    _observe(bucket, now, partial(describe_bucket, lake, bucket.name), partial(_judge_bucket, bucket, now))
-    return bucket.summary
+def observe_store(store: CommitStore, lake: Lake, now: datetime, run: Run = _run_here) -> str:
+    """Describe one store and return its sentence; a refusal is stored with it."""
+    return _observe(store, now, partial(run, partial(_describe_store, store, lake, now)), _judge_store)
+
+
+def observe_bucket(bucket: Bucket, lake: Lake, now: datetime, run: Run = _run_here) -> str:
+    """Describe one bucket and return its sentence; a refusal is stored with it."""
+    return _observe(bucket, now, partial(run, partial(describe_bucket, lake, bucket.name)), _judge_bucket)
 
 
 def _is_due(row: Observed, now: datetime) -> bool:
     return row.observed_at is None or row.error_at is not None or now - row.observed_at >= SETTINGS_EVERY
 
 
-def _observe(row: Observed, now: datetime, read: Callable[[], Described], judge: Callable[[Described], Judged]) -> None:
+def _observe(
+    row: Place, now: datetime, read: Callable[[], Described], judge: Callable[[Place, datetime, Described], Judged]
+) -> str:
     try:
-        row.facts, state, row.summary = judge(read())  # type: ignore[attr-defined]
+        row.facts, state, row.summary = judge(row, now, read())
     except Exception as error:  # noqa: BLE001 - the trouble of one store or bucket must not end the pass
         failure = failure_of(error, f"Reading the settings of {row}")
         state, row.summary = State.NOT_CHECKED, f"The last check failed: {failure}"
@@ -141,20 +138,16 @@ def _observe(row: Observed, now: datetime, read: Callable[[], Described], judge:
     names = [field.attname for field in Observed._meta.fields] + (["facts"] if row.error_at is None else [])
     # Not save(): the row may have been removed meanwhile.
     type(row)._default_manager.filter(pk=row.pk).update(**{name: getattr(row, name) for name in names})
+    return row.summary
 
 
-def _reader(connection: Connection, store: CommitStore, lake: Lake, now: datetime) -> Callable[[], ReadStore]:
-    """A DynamoDB of the connection's own endpoint has no CloudWatch that counts for it."""
-    return partial(_describe_store, store.name, lake, now, counted=not connection.dynamodb_endpoint_url)
-
-
-def _describe_store(name: str, lake: Lake, now: datetime, *, counted: bool) -> ReadStore:
-    """The settings, and the load as CloudWatch counted it: {} where it may not be read, or counts nothing."""
-    description = lake.dynamodb.describe(name)
-    if not counted:
+def _describe_store(store: CommitStore, lake: Lake, now: datetime) -> ReadStore:
+    """The settings, and the load as CloudWatch counted it: {} for a DynamoDB of the connection's own endpoint."""
+    description = lake.dynamodb.describe(store.name)
+    if store.connection.dynamodb_endpoint_url:
         return description, {}
     try:
-        return description, _as_json(read_load(lake.services, name, now - LOAD_OVER, now))
+        return description, _as_json(read_load(lake.services, store.name, now - LOAD_OVER, now))
     except AwsError as error:
         return description, {"unread": str(error)}
 
@@ -166,9 +159,8 @@ def _judge_store(store: CommitStore, now: datetime, read: ReadStore) -> Judged:
     return facts | _ttl_since(store.facts, facts, now), state, summary
 
 
-def _ttl_since(before: object, facts: Mapping[str, Any], now: datetime) -> dict[str, object]:
+def _ttl_since(known: Mapping[str, Any], facts: Mapping[str, Any], now: datetime) -> dict[str, object]:
     """Since when TTL has been as it is. DynamoDB does not say; exact is only a change that Levee saw happen."""
-    known = before if isinstance(before, Mapping) else {}
     same = all(known.get(name) == facts.get(name) for name in ("ttl_status", "ttl_attribute"))
     if known.get("ttl_since") and same:
         return {name: known.get(name) for name in ("ttl_since", "ttl_since_is_exact")}
@@ -188,9 +180,8 @@ def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription 
     return {**facts, **judged}, state, summary
 
 
-def _with_facts_read_before(facts: dict[str, object], before: object) -> dict[str, object]:
+def _with_facts_read_before(facts: dict[str, object], known: Mapping[str, Any]) -> dict[str, object]:
     """The facts, and in place of one that was refused what was read of it before: a refusal makes no hazard go away."""
-    known = before if isinstance(before, Mapping) else {}
     names = [name for refused in unread_facts(facts) for name in _PARTS_OF_BUCKET.get(refused, ())]
     return {**facts, **{name: known[name] for name in names if name in known}}
 

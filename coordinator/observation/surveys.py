@@ -13,7 +13,7 @@ from coordinator.observation.workers import Stopped, Workers
 from coordinator.protocols.mechanism import coordinator_store
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
-from lake.aws.dynamodb import DynamoDB
+from lake.aws.dynamodb import DynamoDB, Item
 from lake.aws.errors import AwsError
 from lake.delta import coordinator_items, log_store
 from lake.delta.coordinator_items import read_registration
@@ -40,6 +40,7 @@ SMALL_STORE_ITEMS = 5_000
 SCAN_EVERY = timedelta(hours=1)
 """How often a larger store is scanned for tables that nobody named."""
 
+Survey_ = TypeVar("Survey_", "LogStoreSurvey", "CoordinatorSurvey")
 Place = tuple[str, str]
 """Bucket and key: what all spellings of one table have in common."""
 
@@ -108,9 +109,9 @@ class Survey:
     log_stores: tuple[LogStoreSurvey, ...] = ()
     coordinators: tuple[CoordinatorSurvey, ...] = ()
 
-    def failed(self) -> tuple[LogStoreSurvey | CoordinatorSurvey, ...]:
-        stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
-        return tuple(store for store in stores if store.error)
+    @property
+    def stores(self) -> tuple[LogStoreSurvey | CoordinatorSurvey, ...]:
+        return (*self.log_stores, *self.coordinators)
 
     def coordinator(self, name: str) -> CoordinatorSurvey | None:
         return next((store for store in self.coordinators if store.name == name), None)
@@ -122,8 +123,7 @@ class Survey:
 
     def strays(self) -> list[str]:
         """Sentences on items that speak of no table."""
-        stores: tuple[LogStoreSurvey | CoordinatorSurvey, ...] = (*self.log_stores, *self.coordinators)
-        return [sentence for store in stores for sentence in store.strays]
+        return [sentence for store in self.stores for sentence in store.strays]
 
 
 def coordinator_of(survey: Survey, protocol: TableProtocol | None) -> str:
@@ -139,19 +139,22 @@ def scan_log_store(dynamodb: DynamoDB, name: str, stopping: Event | None = None)
     """
     partitions: dict[str, Partition] = {}
     try:
-        for page in dynamodb.scan(name):
-            if stopping is not None and stopping.is_set():
-                raise Stopped
-            for item in page:
-                entry = read_entry(item)
-                partition = partitions.get(entry.table_path)
-                if partition is None:
-                    most = NEWEST_KEPT if len(partitions) < MANY_PARTITIONS else NEWEST_KEPT_OF_MANY
-                    partition = partitions[entry.table_path] = Partition(newest=deque(maxlen=most))
-                partition.add(entry)
+        for entry in map(read_entry, _items(dynamodb.scan(name), stopping)):
+            partition = partitions.get(entry.table_path)
+            if partition is None:
+                most = NEWEST_KEPT if len(partitions) < MANY_PARTITIONS else NEWEST_KEPT_OF_MANY
+                partition = partitions[entry.table_path] = Partition(newest=deque(maxlen=most))
+            partition.add(entry)
     except AwsError as error:
         return LogStoreSurvey(name, error=error)
     return survey_of_partitions(name, partitions)
+
+
+def _items(pages: Iterable[Sequence[Item]], stopping: Event | None) -> Iterator[Item]:
+    for page in pages:
+        if stopping is not None and stopping.is_set():
+            raise Stopped
+        yield from page
 
 
 def survey_of_partitions(name: str, partitions: Mapping[str, Partition]) -> LogStoreSurvey:
@@ -184,12 +187,8 @@ def speaks_of(entry: LogStoreEntry, place: Place) -> bool:
 
 def scan_coordinator(dynamodb: DynamoDB, name: str, stopping: Event | None = None) -> CoordinatorSurvey:
     """Read every registration. A refusal is part of the survey, not an exception. Raises Stopped."""
-    found: list[Registration] = []
     try:
-        for page in dynamodb.scan(name, segments=1):
-            if stopping is not None and stopping.is_set():
-                raise Stopped
-            found += (read_registration(item, name) for item in page)
+        found = [read_registration(item, name) for item in _items(dynamodb.scan(name, segments=1), stopping)]
     except AwsError as error:
         return CoordinatorSurvey(name, error=error)
     return survey_of_registrations(name, found)
@@ -236,23 +235,25 @@ def _bounded(strays: Sequence[str], name: str) -> tuple[str, ...]:
     return (*strays[:MOST_STRAYS], *([f"{name} holds {more:,} more that name no place in S3."] if more > 0 else []))
 
 
-Survey_ = TypeVar("Survey_", LogStoreSurvey, CoordinatorSurvey)
-
-
 def survey_stores(connection: Connection, lake: Lake, now: datetime, workers: Workers, *, in_full: bool) -> Survey:
     """Scan the stores that are due; one that cannot be one, by its keys, is not read at all."""
-    log_stores = []
+
+    def survey(store: CommitStore, kind: type[Survey_], scan: Callable[[DynamoDB, str, Event], Survey_]) -> Survey_:
+        if error := unfit(store):
+            return kind(store.name, error=error)
+        if not in_full and not _scan_is_due(store, now):
+            return kind(store.name)
+        return workers.run(partial(scan, lake.dynamodb, store.name, workers.stopping))
+
+    log_stores, coordinators = [], []
     for store in stores_of(connection, CommitStore.Kind.LOG_STORE):
-        found = _survey(store, LogStoreSurvey, scan_log_store, lake, now, workers, in_full=in_full)
+        log_stores.append(found := survey(store, LogStoreSurvey, scan_log_store))
         if found.partitions is not None:
             _note_scan(store, found.items, now)
-        log_stores.append(found)
-    coordinators = []
     for store in stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR):
-        survey = _survey(store, CoordinatorSurvey, scan_coordinator, lake, now, workers, in_full=in_full)
-        if survey.registrations is not None:
-            _note_scan(store, sum(map(len, survey.registrations.values())), now)
-        coordinators.append(survey)
+        coordinators.append(held := survey(store, CoordinatorSurvey, scan_coordinator))
+        if held.registrations is not None:
+            _note_scan(store, sum(map(len, held.registrations.values())), now)
     return Survey(tuple(log_stores), tuple(coordinators))
 
 
@@ -262,16 +263,14 @@ def survey_for_one_table(connection: Connection, lake: Lake) -> Survey:
     A table may have several registrations, and only a scan finds those that its properties do not name; a coordinator
     holds one item for each table.
     """
-    log_stores = [
-        LogStoreSurvey(store.name, error=unfit(store)) for store in stores_of(connection, CommitStore.Kind.LOG_STORE)
-    ]
+    log_stores = stores_of(connection, CommitStore.Kind.LOG_STORE)
     coordinators = []
     for store in stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR):
         error = unfit(store)
         coordinators.append(
             CoordinatorSurvey(store.name, error=error) if error else scan_coordinator(lake.dynamodb, store.name)
         )
-    return Survey(tuple(log_stores), tuple(coordinators))
+    return Survey(tuple(LogStoreSurvey(one.name, error=unfit(one)) for one in log_stores), tuple(coordinators))
 
 
 def stores_of(connection: Connection, kind: CommitStore.Kind) -> Iterator[CommitStore]:
@@ -293,23 +292,6 @@ def unfit(store: CommitStore) -> AwsError | None:
         operation="Reading",
         target=f"DynamoDB table {store.name}",
     )
-
-
-def _survey(
-    store: CommitStore,
-    kind: type[Survey_],
-    scan: Callable[[DynamoDB, str, Event], Survey_],
-    lake: Lake,
-    now: datetime,
-    workers: Workers,
-    *,
-    in_full: bool,
-) -> Survey_:
-    if error := unfit(store):
-        return kind(store.name, error=error)
-    if not in_full and not _scan_is_due(store, now):
-        return kind(store.name)
-    return workers.run(partial(scan, lake.dynamodb, store.name, workers.stopping))
 
 
 def _scan_is_due(store: CommitStore, now: datetime) -> bool:

@@ -1,9 +1,10 @@
 """What a pass looks at: a table's root, and what the database knows of it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import Protocol
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
@@ -103,49 +104,39 @@ class RowElsewhere:
     mark: str
 
 
-Recall = Callable[[int], Mapping[int, Provenance]]
-"""Gives what is known of a table's versions from one on. It is called by whoever reads, in whichever thread."""
-
-
-def recall_nothing(from_version: int) -> Mapping[int, Provenance]:
-    """Of a table seen for the first time nothing is known."""
-    return {}
-
-
 Engines = Mapping[str, tuple[int, int]]
 """What wrote commits of the last seven days, as its commit files say, each with its first and last version."""
-RecallEngines = Callable[[], Engines]
 
 
-def recall_no_engines() -> Engines:
-    """Of a table seen for the first time no writer is known."""
-    return {}
+class Memory(Protocol):
+    """What the database knows of a table by the id of its row; asked by whoever reads, in whichever thread."""
 
+    def versions(self, row_id: int, first: int) -> Mapping[int, Provenance]:
+        """What is known of the versions from one on."""
 
-RecallRow = Callable[[int, int], Mapping[int, Provenance]]
-"""The same of any row, by its id."""
-
-
-def recall_no_row(row_id: int, from_version: int) -> Mapping[int, Provenance]:
-    """Of a table that no other connection has a row of nothing more is known."""
-    return {}
+    def engines(self, row_id: int) -> Engines: ...
 
 
 @dataclass(frozen=True, slots=True)
 class TableTarget:
     """One table to look at in a pass; `known` is None for a table seen for the first time.
 
-    `elsewhere` is what other connections hold of it in stores that this one does not reach, `rows_elsewhere` are the
-    rows that they keep of it, and `recall_row` gives what such a row knows, by its id.
+    `elsewhere` is what other connections hold of it in stores that this one does not reach, and `rows_elsewhere` are
+    the rows that they keep of it. Without a `memory` nothing is known of its versions.
     """
 
     uri: TableUri
     known: KnownTable | None = None
     elsewhere: tuple[HeldElsewhere, ...] = ()
-    recall: Recall = recall_nothing
-    recall_engines: RecallEngines = recall_no_engines
     rows_elsewhere: tuple[RowElsewhere, ...] = ()
-    recall_row: RecallRow = recall_no_row
+    memory: Memory | None = None
+
+    def recall(self, from_version: int) -> Mapping[int, Provenance]:
+        """What is known of the table's versions from one on."""
+        return self.memory.versions(self.known.id, from_version) if self.memory and self.known else {}
+
+    def recall_engines(self) -> Engines:
+        return self.memory.engines(self.known.id) if self.memory and self.known else {}
 
     def marked(self, fingerprint: str) -> str:
         """A fingerprint of what this connection sees, as one that changes with what the others know as well."""
@@ -154,14 +145,20 @@ class TableTarget:
 
     def known_elsewhere(self, from_version: int) -> tuple[KnownElsewhere, ...]:
         """What other connections know of the table's versions from one on."""
+        if self.memory is None:
+            return ()
         return tuple(
-            KnownElsewhere(row.connection, row.delta_id, self.recall_row(row.id, from_version), row.locks)
+            KnownElsewhere(row.connection, row.delta_id, self.memory.versions(row.id, from_version), row.locks)
             for row in self.rows_elsewhere
         )
 
     @property
     def place(self) -> tuple[str, str]:
         return self.uri.bucket, self.uri.key
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.known.mechanism if self.known else Mechanism.UNKNOWN
 
     def following(self, listing: LogListing) -> "TableTarget":
         """The same table for reading its log on, or from its beginning where that does not go on from what is known."""
@@ -174,26 +171,33 @@ class TableTarget:
         if self.known is None:
             return self
         known = replace(self.known, published_version=None, protocol=None, lock_domains=(), store_name="", missed=())
-        return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN), recall_engines=recall_no_engines)
+        return replace(self, known=replace(known, mechanism=Mechanism.UNKNOWN), memory=None)
 
 
 @dataclass(slots=True)
 class TargetBook:
-    """Tables of one connection by place, so that a path named in three ways is read once."""
+    """Tables of one connection by place, so that a path named in three ways is read once.
+
+    `scratch` are places of Levee's own scratch tables, which are nobody's.
+    """
 
     known: Mapping[tuple[str, str], KnownTable]
-    elsewhere: Mapping[tuple[str, str], tuple[HeldElsewhere, ...]] = field(default_factory=dict)
-    rows_elsewhere: Mapping[tuple[str, str], tuple[RowElsewhere, ...]] = field(default_factory=dict)
-    targets: dict[tuple[str, str], TableTarget] = field(default_factory=dict)
+    elsewhere: Mapping[tuple[str, str], tuple[HeldElsewhere, ...]]
+    rows_elsewhere: Mapping[tuple[str, str], tuple[RowElsewhere, ...]]
+    memory: Memory
     scratch: frozenset[tuple[str, str]] = frozenset()
-    """Places of Levee's own scratch tables, which are nobody's."""
+    targets: dict[tuple[str, str], TableTarget] = field(default_factory=dict)
+
+    def target(self, uri: TableUri) -> TableTarget:
+        """What a reading of the table starts from, known or not."""
+        place = (uri.bucket, uri.key)
+        held, rows = self.elsewhere.get(place, ()), self.rows_elsewhere.get(place, ())
+        return TableTarget(uri, self.known.get(place), held, rows, self.memory)
 
     def add(self, uri: TableUri) -> None:
         place = (uri.bucket, uri.key)
         if place not in self.targets and place not in self.scratch:
-            rows = self.rows_elsewhere.get(place, ())
-            held = self.elsewhere.get(place, ())
-            self.targets[place] = TableTarget(uri, self.known.get(place), held, rows_elsewhere=rows)
+            self.targets[place] = self.target(uri)
 
     def add_known(self) -> None:
         """Every table the database holds is looked at, so that one that vanished is noticed."""

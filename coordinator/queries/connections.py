@@ -50,13 +50,6 @@ class FeatureLines:
     def held(self) -> int:
         return len(self.lines) - self.missing - self.unknown
 
-    @property
-    def look(self) -> tuple[str, str]:
-        """Tone and shape of the whole feature."""
-        if not self.lines:
-            return "idle", "s-unknown"
-        return ("crit", "s-failed") if self.missing else ("idle", "s-unknown") if self.unknown else ("ok", "s-ok")
-
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRow:

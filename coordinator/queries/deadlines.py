@@ -1,34 +1,37 @@
 """When the settings of a bucket take something that a table needs, as pages and commands tell it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from coordinator.models import Bucket
-from coordinator.protocols.deadlines import AtRisk, read_moment
+from coordinator.protocols.deadlines import AtRisk, Deadline, read_moment
 from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted, thousands
 
 SHOWN = 20
-_WORDS = {AtRisk.LOG: "The log", AtRisk.DATA: "Data files"}
 
 
-@dataclass(frozen=True, slots=True)
-class DeadlineRow:
-    """One deadline: `at` is None where nothing tells, `is_far` while it is more than 14 days away."""
-
-    at: datetime | None
-    state: State
-    what: str
-    file: str
-    rule: str
-    does: str
-    condition: str
+class DeadlineRow(Deadline):
+    """One deadline as it was stored."""
 
     @property
     def is_far(self) -> bool:
+        """Whether it is more than 14 days away."""
         return self.state is State.HEALTHY
+
+    @property
+    def subject(self) -> str:
+        """What is at risk, and of which table."""
+        table = self.table or "the table at the root"
+        commit = "commit" if self.version is None else f"commit {thousands(self.version)}"
+        if self.what is AtRisk.UNPUBLISHED:
+            return f"{commit.capitalize()} of {table}, not published"
+        if self.what is AtRisk.LAST_COPY:
+            return f"What may be the last copy of {commit} of {table}"
+        if self.what is AtRisk.LOST:
+            return f"An old version of {commit} of {table}, which is lost"
+        files = "The log" if self.what is AtRisk.LOG else "Data files"
+        more = f" and of {counted(self.tables - 1, 'other table')}" if self.tables > 1 else ""
+        return f"{files} of {table}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,49 +43,9 @@ class Deadlines:
 
 
 def deadlines_of(bucket: Bucket, most: int = SHOWN) -> Deadlines:
-    """As last judged; whatever was stored in their place gives none."""
-    facts = bucket.facts if isinstance(bucket.facts, Mapping) else {}
-    stored = stored_deadlines(facts)
-    rows = tuple(_row(one) for one in stored[:most])
-    return Deadlines(rows, max(count_in_all(facts) - len(rows), 0))
-
-
-def count_in_all(facts: Mapping[str, Any]) -> int:
-    """How many there are; only the soonest are kept."""
-    found = facts.get("deadlines_in_all")
-    return found if isinstance(found, int) else len(stored_deadlines(facts))
-
-
-def stored_deadlines(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The deadlines among a bucket's facts, soonest first, as JSON."""
-    found = facts.get("deadlines")
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-
-
-def _row(stored: Mapping[str, Any]) -> DeadlineRow:
-    word = str(stored.get("state"))
-    return DeadlineRow(
-        at=read_moment(stored.get("at")),
-        state=State(word) if word in set(State) else State.NOT_CHECKED,
-        what=_what(stored),
-        file=str(stored.get("file") or ""),
-        rule=str(stored.get("rule") or ""),
-        does=str(stored.get("does") or ""),
-        condition=str(stored.get("condition") or ""),
+    """As last judged; only the soonest were kept."""
+    rows = tuple(
+        DeadlineRow(**{**one, "at": read_moment(one["at"]), "state": State(one["state"]), "what": AtRisk(one["what"])})
+        for one in bucket.facts.get("deadlines", [])[:most]
     )
-
-
-def _what(stored: Mapping[str, Any]) -> str:
-    """What is at risk, and of which table."""
-    what, version, tables = stored.get("what"), stored.get("version"), stored.get("tables")
-    table = str(stored.get("table") or "the table at the root")
-    number = thousands(version) if isinstance(version, int) else ""
-    if what == AtRisk.UNPUBLISHED:
-        return f"Commit {number} of {table}, not published".replace("  ", " ")
-    if what == AtRisk.LAST_COPY:
-        return f"What may be the last copy of commit {number} of {table}".replace("  ", " ")
-    if what == AtRisk.LOST:
-        return f"An old version of commit {number} of {table}, which is lost".replace("  ", " ")
-    others = tables - 1 if isinstance(tables, int) and tables > 1 else 0
-    more = f" and of {counted(others, 'other table')}" if others else ""
-    return f"{_WORDS.get(AtRisk(what), '') if what in set(AtRisk) else 'Files'} of {table}{more}"
+    return Deadlines(rows, bucket.facts.get("deadlines_in_all", 0) - len(rows))

@@ -4,7 +4,7 @@ Pure functions over stored rows; a fact that was not read is called Unknown.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,11 @@ class WitnessStatement:
     parts: tuple[Part, ...]
     note: str = ""
 
+    @property
+    def words(self) -> str:
+        """The same as plain text."""
+        return " ".join(part.text for part in self.parts) + (f" ({self.note})" if self.note else "")
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
@@ -89,13 +94,9 @@ def commit_file(version: int) -> str:
 
 
 def _log_store(table: DeltaTable, versions: Sequence[VersionRow]) -> list[EvidenceRow]:
-    rows = _lock_domains(versions) + [_published_row(row) for row in _odd_published(versions)]
-    if newest := _newest_published(versions):
-        rows.append(_published_row(newest))
-    for version in _troubled(versions):
-        rows.append(_version_row(version))
-        rows += [_temp_row(entry) for entry in version.entries]
-    return [*rows, *_above(table, versions)]
+    published = [_published_row(row) for row in versions if row.file_present]
+    odd = [row for row in published[:-1] if row.together.differs][-TROUBLED_SHOWN:]
+    return [*_lock_domains(versions), *odd, *published[-1:], *_troubled(versions), *_above(table, versions)]
 
 
 def _lock_domains(versions: Sequence[VersionRow]) -> list[EvidenceRow]:
@@ -113,37 +114,18 @@ def _lock_domains(versions: Sequence[VersionRow]) -> list[EvidenceRow]:
     ]
 
 
-def _odd_published(versions: Sequence[VersionRow]) -> list[VersionRow]:
-    """Published versions below the newest whose entry is absent without a reason, or still incomplete."""
-    newest = _newest_published(versions)
-    odd = [
-        row
-        for row in versions
-        if row is not newest
-        and (
-            row.state == VersionState.FOREIGN_WRITER
-            or (row.file_present and row.entry and (not row.entry.complete or row.entry.commit_time is not None))
-        )
-    ]
-    return odd[-TROUBLED_SHOWN:]
-
-
 def _coordinated(table: DeltaTable, versions: Sequence[VersionRow]) -> list[EvidenceRow]:
-    rows = []
-    if newest := _newest_published(versions):
-        rows.append(_single(newest, table))
-    rows += [_registration_row(item, table) for item in table.registrations if isinstance(item, Mapping)]
-    for version in _troubled(versions):
-        rows.append(_version_row(version, absent="not in the item's list"))
-        rows += [_temp_row(entry) for entry in version.entries]
-    return rows
+    newest = _newest_published(versions)
+    published = [_single(newest, table)] if newest else []
+    registrations = [_registration_row(item, table) for item in table.registrations]
+    return [*published, *registrations, *_troubled(versions, absent="not in the item's list")]
 
 
 def _published_row(row: VersionRow) -> EvidenceRow:
     said, together = _words("no entry", note="expired by TTL, or never written"), AGREE
     if row.entry:
         said = _said_complete(row.entry)
-        if row.entry.complete is False:
+        if not row.entry.complete:
             together = Mark("Not completed", "s-pending", "held", differs=True)
         elif row.entry.commit_time is not None:
             together = Mark("Carries commitTime", "s-attention", "warn", differs=True)
@@ -152,7 +134,7 @@ def _published_row(row: VersionRow) -> EvidenceRow:
     return EvidenceRow(f"Commit {row.version:,}", said, _file(row), together)
 
 
-def _version_row(row: VersionRow, *, absent: str = "no entry") -> EvidenceRow:
+def _version_row(row: VersionRow, absent: str) -> EvidenceRow:
     said = _words(absent, strong=True)
     if row.entry and row.entry.code.startswith("K"):
         said = _words("in the item's list", note="accepted")
@@ -176,9 +158,10 @@ def _temp_row(entry: Entry) -> EvidenceRow:
 def _registration_row(item: Mapping[str, Any], table: DeltaTable) -> EvidenceRow:
     """The coordinator's item beside the newest file of the log."""
     version, newest = item.get("table_version"), table.published_version
-    known = isinstance(version, int)
     note = "accepts commits" if item.get("accepting_commits") else "accepts no commits"
-    said = WitnessStatement((Part("tableVersion ="), Part(f"{version:,}" if known else "Unknown", code=True)), note)
+    said = WitnessStatement(
+        (Part("tableVersion ="), Part("Unknown" if version is None else f"{version:,}", code=True)), note
+    )
     file = _words("no commit file")
     if newest is not None:
         file = WitnessStatement((Part("newest file"), Part(commit_file(newest), code=True)))
@@ -187,9 +170,9 @@ def _registration_row(item: Mapping[str, Any], table: DeltaTable) -> EvidenceRow
     return EvidenceRow(label, said, file, _together(version, newest))
 
 
-def _together(version: object, newest: int | None) -> Mark:
+def _together(version: int | None, newest: int | None) -> Mark:
     """A registration's tableVersion against the newest published file."""
-    if not isinstance(version, int) or newest is None:
+    if version is None or newest is None:
         return UNKNOWN
     if version > newest:
         return Mark(f"{version - newest:,} behind", "s-unbackfilled", "held", differs=True)
@@ -241,6 +224,8 @@ def _newest_published(versions: Sequence[VersionRow]) -> VersionRow | None:
     return next((row for row in reversed(versions) if row.file_present), None)
 
 
-def _troubled(versions: Sequence[VersionRow]) -> list[VersionRow]:
-    troubled = [row for row in versions if row.state in UNPUBLISHED]
-    return troubled[-TROUBLED_SHOWN:]
+def _troubled(versions: Sequence[VersionRow], absent: str = "no entry") -> Iterator[EvidenceRow]:
+    """The newest versions that are not published, each with the files that its entries name."""
+    for version in [row for row in versions if row.state in UNPUBLISHED][-TROUBLED_SHOWN:]:
+        yield _version_row(version, absent)
+        yield from map(_temp_row, version.entries)

@@ -3,13 +3,12 @@ rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from django.utils.dateparse import parse_datetime
 
-from coordinator.models import DeltaTable, TableFinding
+from coordinator.models import Commit, DeltaTable, TableFinding
 from coordinator.protocols.verdict import LOUD
-from coordinator.queries.evidence import EvidenceRow, WitnessStatement
 from coordinator.repairs.guides import Guide, guide_of, in_words
 from dashboard.alerts.models import Member
 
@@ -17,16 +16,6 @@ NEWEST_COMMITS = 200
 """Commits of a table among which its writers are looked for."""
 MOST_WRITERS = 4
 _SPINNING = "writers-spinning"
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """A program that commits to the table, by what its commits say of it, and its newest commit here."""
-
-    engine: str
-    operation: str
-    version: int
-    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +29,22 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """The worst finding and its guide. `trail` is what a writer leaves that retries one version, None for none;
-    `expires_at` is when TTL may take the first entry of the version, `member` the alert's problem about it.
+    """The worst finding and its guide. `writers` are the newest commits of those at work.
+
+    `trail` is what a writer leaves that retries one version, None for none; `expires_at` is when TTL may take the first
+    entry of the version, `member` the alert's problem about it.
     """
 
     finding: TableFinding
     guide: Guide
-    writers: tuple[Writer, ...]
+    writers: tuple[Commit, ...]
     trail: Trail | None
     expires_at: datetime | None
     member: Member | None
+
+    @property
+    def advice(self) -> str:
+        return in_words(self.guide.steps)
 
 
 def incident_of(table: DeltaTable, findings: Sequence[TableFinding]) -> Incident | None:
@@ -72,45 +67,16 @@ def _trail(finding: TableFinding) -> Trail:
     return Trail(finding.version, int(finding.evidence.get("files", 0)), newest_at)
 
 
-def _writers(table: DeltaTable) -> tuple[Writer, ...]:
-    """Those of the newest commits, the one that was last at work first."""
-    found: dict[str, Writer] = {}
+def _writers(table: DeltaTable) -> tuple[Commit, ...]:
+    """The newest commit of each program that commits to the table, the one that was last at work first."""
+    found: dict[str, Commit] = {}
     for one in table.commits.exclude(engine="").order_by("-version")[:NEWEST_COMMITS]:
-        at = one.committed_at or one.modified_at
-        found.setdefault(one.engine, Writer(one.engine, one.operation, one.version, at))
+        found.setdefault(one.engine, one)
     return tuple(found.values())[:MOST_WRITERS]
 
 
 def _expires_at(table: DeltaTable, finding: TableFinding) -> datetime | None:
     if finding.version is None:
         return None
-    times = table.entries.filter(version=finding.version).values_list("expire_time", flat=True)
-    try:
-        return min((datetime.fromtimestamp(at, UTC) for at in times if at is not None), default=None)
-    except (OverflowError, OSError, ValueError):
-        return None
-
-
-def as_text(table: DeltaTable, incident: Incident, rows: Sequence[EvidenceRow], address: str) -> str:
-    """The evidence as lines of text, to paste into a ticket; `address` is what lasts of it."""
-    finding = incident.finding
-    lines = [
-        f"{table.name} is {table.state}: {finding.code}{'' if finding.version is None else f' of {finding.version}'}",
-        finding.summary,
-        table.uri,
-        f"Since {finding.opened_at:%Y-%m-%d %H:%M:%S} UTC; read {finding.seen_at:%Y-%m-%d %H:%M:%S} UTC",
-        *(f"{row.fact}: DynamoDB {_said(row.dynamodb)}; S3 {_said(row.s3)}; {row.together.word}" for row in rows),
-        *(
-            f"Writer {one.engine} ({one.operation}): version {one.version}"
-            + (f" at {one.at:%Y-%m-%d %H:%M:%S} UTC" if one.at else "")
-            for one in incident.writers
-        ),
-        in_words(incident.guide.steps),
-        address,
-    ]
-    return "\n".join(lines)
-
-
-def _said(statement: WitnessStatement) -> str:
-    note = f" ({statement.note})" if statement.note else ""
-    return " ".join(part.text for part in statement.parts) + note
+    times = (entry.expires_at for entry in table.entries.filter(version=finding.version))
+    return min((at for at in times if at is not None), default=None)

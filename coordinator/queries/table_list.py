@@ -47,29 +47,8 @@ SORT_WORDS = {
     "waiting": "longest unpublished first",
     "-waiting": "newest unpublished first",
 }
-_LISTED = (
-    "uri",
-    "name",
-    "mechanism",
-    "reader_features",
-    "writer_features",
-    "lock_domains",
-    "state",
-    "state_rank",
-    "summary",
-    "error_text",
-    "published_version",
-    "accepted_version",
-    "unpublished_count",
-    "oldest_unpublished_at",
-    "last_commit_at",
-    "observed_at",
-    "gone_at",
-    "store__name",
-    "connection__name",
-    "connection__endpoint_url",
-    "connection__dynamodb_endpoint_url",
-)
+_UNLISTED = ("properties", "partition_columns", "registrations", "registered", "problems", "missed", "log_sizes")
+"""JSON fields that no list shows."""
 MECHANISM_WORDS = {
     Mechanism.LOG_STORE: "Log store",
     Mechanism.COORDINATED_COMMITS: "Coordinated",
@@ -114,14 +93,6 @@ class TableRow:
     def mechanism(self) -> str:
         return MECHANISM_WORDS[Mechanism(self.table.mechanism)]
 
-    @property
-    def is_read(self) -> bool:
-        return self.table.observed_at is not None
-
-    @property
-    def is_troubled(self) -> bool:
-        return self.table.state != State.HEALTHY or bool(self.table.gone_at)
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingAge:
@@ -153,7 +124,7 @@ def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
 
 def table_page(chosen: TableFilter, sort: Sort, after: str, size: int) -> "Page[DeltaTable]":
     """One page in one query, without the JSON fields that no list shows."""
-    return keyset_page(filtered(chosen).select_related("store", "connection").only(*_LISTED), sort, after, size)
+    return keyset_page(filtered(chosen).select_related("store", "connection").defer(*_UNLISTED), sort, after, size)
 
 
 def tally(chosen: TableFilter) -> dict[str, int]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
-from coordinator.models import Commit, DeltaTable, Entry, TableFinding
+from coordinator.models import Commit, DeltaTable, Entry, ProvenanceRow, TableFinding
 from coordinator.protocols.verdict import LOUD, State
 from coordinator.queries.evidence import EvidenceRow, evidence, short
 from coordinator.queries.incident import Incident, incident_of
@@ -55,11 +55,10 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """One entry as lists show it. `expires_at` is when TTL may take it."""
+    """One entry as lists show it."""
 
     entry: Entry
     state: VersionState
-    expires_at: datetime | None
 
     @property
     def short_file(self) -> str:
@@ -214,6 +213,10 @@ def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[Table
     return row, findings
 
 
+def what_was_seen(table: DeltaTable, version: int) -> ProvenanceRow | None:
+    return table.provenance.select_related("identity").filter(version=version).first()
+
+
 def neighbours(table: DeltaTable, version: int) -> tuple[int | None, int | None]:
     """The nearest versions before and after that have a file or an entry."""
     found: list[list[int]] = [[], []]
@@ -232,7 +235,7 @@ def entry_page(table: DeltaTable, after: str, size: int, *, unpublished: bool) -
 
 
 def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
-    return [EntryRow(entry=entry, state=entry_state(entry), expires_at=_expiry(entry)) for entry in entries]
+    return [EntryRow(entry, entry_state(entry)) for entry in entries]
 
 
 def jobs_of(table: DeltaTable) -> "QuerySet[Job]":
@@ -272,10 +275,9 @@ def mechanism_word(table: DeltaTable) -> str:
 def protocol_facts(table: DeltaTable) -> list[tuple[str, str]]:
     """Name and value of what the protocol and the properties say; unread facts are Unknown."""
     read = table.protocol_version_read is not None
-    properties = table.properties if isinstance(table.properties, dict) else {}
-    times = "On" if str(properties.get("delta.enableInCommitTimestamps", "")).lower() == "true" else "Off"
+    times = "On" if str(table.properties.get("delta.enableInCommitTimestamps", "")).lower() == "true" else "Off"
     versions = f"reader {table.reader_version}, writer {table.writer_version}"
-    kept = [str(properties.get(key, default)) for key, default in _DURATIONS.items()]
+    kept = [str(table.properties.get(key, default)) for key, default in _DURATIONS.items()]
     columns = ", ".join(map(str, table.partition_columns)) or "None"
     return [
         ("Protocol", versions if table.reader_version is not None else "Unknown"),
@@ -284,13 +286,3 @@ def protocol_facts(table: DeltaTable) -> list[tuple[str, str]]:
         ("Log kept", kept[0].removeprefix("interval ") if read else "Unknown"),
         ("Removed files", f"kept {kept[1].removeprefix('interval ')}" if read else "Unknown"),
     ]
-
-
-def _expiry(entry: Entry) -> datetime | None:
-    """The epoch seconds of `expireTime` as a moment; None for none, and for a number that is no time."""
-    if entry.expire_time is None:
-        return None
-    try:
-        return datetime.fromtimestamp(0, tz=entry.observed_at.tzinfo) + timedelta(seconds=entry.expire_time)
-    except OverflowError:
-        return None

@@ -13,7 +13,7 @@ from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
-from coordinator.observation.settings_of_aws import observe_bucket_now, observe_store_now
+from coordinator.observation.settings_of_aws import observe_bucket, observe_store
 from coordinator.own_records import records_for
 from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanChangeParams, PlanChangeResult
 from coordinator.settings.permission_checks import Permissions, check_all
@@ -136,9 +136,9 @@ def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
         return look_at(test, lake).sentence if test else ""
     if is_of_store(change):
         store = CommitStore.objects.filter(connection=connection, name=subject_name(change)).first()
-        return observe_store_now(store, lake, now) if store else ""
+        return observe_store(store, lake, now) if store else ""
     bucket = Bucket.objects.filter(connection=connection, name=subject_name(change)).first()
-    return observe_bucket_now(bucket, lake, now) if bucket else ""
+    return observe_bucket(bucket, lake, now) if bucket else ""
 
 
 def _closing(context: JobContext, plan: ChangePlan, execution: Execution, change: ChangeRequest) -> str:

@@ -11,8 +11,6 @@ from coordinator.documents import open_findings
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import LOUD
 from coordinator.queries import table_page as queries
-from coordinator.queries.incident import as_text
-from coordinator.queries.known_version import known_version
 from coordinator.queries.table_list import UNPUBLISHED
 from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
@@ -30,7 +28,6 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
         permalink = request.build_absolute_uri(reverse("alert", args=[found.incident.member.alert_id]))
     context = {
         "overview": found,
-        "as_text": as_text(table, found.incident, found.evidence, permalink) if found.incident else "",
         "permalink": permalink,
         "verdict": found.verdict,
         "shown": _shown(table),
@@ -71,7 +68,7 @@ def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
     before, after = queries.neighbours(table, version)
     context = {
         "row": row,
-        "known": known_version(table, row),
+        "seen": None if row.file_present else queries.what_was_seen(table, version),
         "has_steps": any(one.resolved_at is None and one.state in LOUD for one in findings),
         "entries": queries.entry_rows(row.entries),
         "findings": findings,

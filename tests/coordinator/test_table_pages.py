@@ -105,17 +105,18 @@ def of_two_stores() -> DeltaTable:
     return table
 
 
-def test_two_stores_are_two_locks_in_evidence_finding_and_protocol(client: Client) -> None:
+def test_two_stores_are_two_locks_in_evidence_entries_finding_and_protocol(client: Client) -> None:
     html = page(client, of_two_stores())
 
     evidence = html.partition('class="evidence"')[2].partition("</table>")[0]
     assert "s3a://lake/sales/orders in delta_log_eu" in evidence
     assert "2 locks" in evidence
+    for store in ("delta_log", "delta_log_eu"):
+        assert f"<td><code>s3a://lake/sales/orders</code><small>in {store}</small></td>" in html
     finding = html.partition('aria-label="Lock domains"')[2].partition("</table>")[0]
     assert re.findall(r"<td><code>(delta_log\w*)</code>", finding) == ["delta_log", "delta_log_eu"]
     assert '<td class="num">41</td><td>Unknown</td>' in finding
-    protocol = html.partition('id="protocol"')[2]
-    assert "<small>in delta_log_eu</small>" in protocol
+    assert "<small>in delta_log_eu</small>" in html.partition('id="protocol"')[2]
 
 
 def test_the_timeline_draws_both_lanes_and_where_publishing_has_come_to(client: Client) -> None:

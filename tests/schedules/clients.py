@@ -43,23 +43,39 @@ def read_table_anew(
 ) -> RepairFacts:
     """Read the table as before a repair; `had_entries` and `seen` are what earlier looks left in the database."""
     survey = Survey((LogStoreSurvey(LOG_STORE),), (scan_coordinator(lake.dynamodb, COORDINATOR),))
-    target = TableTarget(TableUri.parse(PATH), _known() if had_entries else None, recall=lambda version: seen or {})
+    known = _known() if had_entries else _known(Mechanism.UNKNOWN, (), "") if seen else None
+    target = TableTarget(TableUri.parse(PATH), known, memory=Seen(seen or {}))
     return replace(read_for_repair(lake, survey, target, datetime.now(UTC)), registered_path=PATH)
 
 
-def _known() -> KnownTable:
-    """A table of the log store whose log is read as if for the first time."""
+class Seen:
+    """What earlier looks have seen of the versions."""
+
+    def __init__(self, known: Mapping[int, Provenance]) -> None:
+        self._known = known
+
+    def versions(self, row_id: int, first: int) -> Mapping[int, Provenance]:
+        return self._known
+
+    def engines(self, row_id: int) -> Mapping[str, tuple[int, int]]:
+        return {}
+
+
+def _known(
+    mechanism: Mechanism = Mechanism.LOG_STORE, domains: tuple[LockDomain, ...] = (DOMAIN,), store: str = LOG_STORE
+) -> KnownTable:
+    """A table whose log is read as if for the first time."""
     return KnownTable(
         id=1,
-        mechanism=Mechanism.LOG_STORE,
+        mechanism=mechanism,
         state=State.HEALTHY,
         fingerprint="",
         published_version=None,
         accepted_version=None,
         newest_etag="",
         protocol=None,
-        lock_domains=(DOMAIN,),
-        store_name=LOG_STORE,
+        lock_domains=domains,
+        store_name=store,
         coordinator_table_id="",
         listed_at=None,
         observed_at=None,

@@ -71,9 +71,9 @@ def _deadline_lines(bucket: Bucket) -> list[str]:
     if not found.rows:
         return []
     lines = [
-        f"{f'{row.at:%Y-%m-%d %H:%M} UTC' if row.at else 'unknown':20} {row.state:12} {row.what}: {row.rule} {row.does}"
-        f"{f', if {row.condition}' if row.condition else ''}"
-        for row in found.rows
+        f"{f'{one.at:%Y-%m-%d %H:%M} UTC' if one.at else 'unknown':20} {one.state:12} {one.subject}: "
+        f"{one.rule} {one.does}{f', if {one.condition}' if one.condition else ''}"
+        for one in found.rows
     ]
     return ["", "Deadlines:", *lines, *([f"{found.more:,} more come later."] if found.more else [])]
 

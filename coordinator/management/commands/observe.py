@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from coordinator.actions import observe_lake, observe_table
 from coordinator.contract import ObserveJob, ObserveJson
+from coordinator.documents import document
 from coordinator.lookup import connection_named, connections, find_table, known_place
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
@@ -67,12 +68,6 @@ def _closing(job: Job) -> str:
 
 
 def _as_json(job: Job) -> ObserveJob:
-    return {
-        "id": str(job.pk),
-        "connection": job.connection.name if job.connection else None,
-        "target": job.target_label,
-        "state": job.state,
-        "message": job.message,
-        "error": error_of(job),
-        "result": job.result,
-    }
+    connection = job.connection.name if job.connection else None
+    told = {"id": str(job.pk), "connection": connection, "target": job.target_label, "error": error_of(job)}
+    return document(ObserveJob, job, **told)

@@ -191,3 +191,17 @@ def test_the_list_that_a_dropped_tables_registration_still_holds_is_none_of_the_
     observe()
 
     assert criticals() == []
+
+
+def test_a_table_copied_over_one_whose_id_was_never_read_is_not_taken_for_that_one(written, observe):
+    for version in range(6):
+        written.commit(ORDERS, version, commit_bytes(commit_info(f"MERGE {version}")))
+    observe()
+    written.wipe(ORDERS)
+    written.commit(ORDERS, 0, first_commit_bytes(table_id="another"))
+    written.commit(ORDERS, 1)
+
+    observe()
+    observe(in_full=True)
+
+    assert criticals() == []

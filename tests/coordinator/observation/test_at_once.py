@@ -165,25 +165,17 @@ def test_workers_tell_of_themselves_while_a_request_hangs():
     assert len(ticks) >= 3
 
 
-def test_work_asks_the_thread_of_the_pass():
-    numbers = iter([1, 2])
-    with Workers(2, lambda: None) as workers:
-        asked = workers.each(lambda _: workers.ask(threading.get_ident), lambda: next(numbers, None))
-
-        assert list(asked) == [threading.get_ident(), threading.get_ident()]
-
-
-def test_what_a_question_raises_is_raised_where_it_was_asked():
+def test_work_asks_the_thread_of_the_pass_and_hears_what_it_raises():
     def refuse() -> None:
         raise LookupError
 
-    def ask() -> str:
+    def ask() -> int:
         with pytest.raises(LookupError):
             workers.ask(refuse)
-        return "asked"
+        return workers.ask(threading.get_ident)
 
     with Workers(1, lambda: None) as workers:
-        assert workers.run(ask) == "asked"
+        assert workers.run(ask) == threading.get_ident()
 
 
 def test_nobody_waits_for_an_answer_once_the_pass_has_ended():

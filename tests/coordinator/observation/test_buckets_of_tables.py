@@ -72,13 +72,3 @@ def test_a_reading_of_settings_that_came_meanwhile_stands(written, observe):
 
     assert Bucket.objects.get().state == "healthy"
     assert Bucket.objects.get().facts == {"lifecycle_rules": []}
-
-
-def test_a_bucket_that_could_not_be_read_is_not_judged(written, observe):
-    written.table("sales/orders", commits=1)
-    observe()
-    Bucket.objects.update(error_at=timezone.now(), state="not_checked", summary="The last check failed: denied.")
-
-    judge_bucket_again(Bucket.objects.get(), timezone.now())
-
-    assert Bucket.objects.get().state == "not_checked"

@@ -5,7 +5,6 @@ import time
 import pytest
 
 from coordinator.models import Commit
-from coordinator.observation import logfiles
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, crc_bytes, first_commit_bytes
 from tests.builders.moto_lake import commit_body
 from tests.coordinator.observation.accepted_and_lost import ORDERS, file, log, state, temp, the_table
@@ -106,8 +105,8 @@ def test_a_checkpoint_beside_a_known_commit_is_noted(written, observe):
 
     observe()
 
-    assert Commit.objects.get(version=2).has_checkpoint
-    assert Commit.objects.get(version=2).operation == "WRITE"
+    commit = Commit.objects.get(version=2)
+    assert (commit.has_checkpoint, commit.operation) == (True, "WRITE")
 
 
 def test_a_commit_that_vanishes_after_the_listing_is_no_error(written, guard, observe_guarded):
@@ -175,19 +174,6 @@ def test_a_checksum_spares_the_commits_below_it(written, guard, observe_guarded)
 
     assert the_table().reader_version == 1
     assert sum(call.operation == "GetObject" and call.target.endswith(".json") for call in guard.calls) == 10
-
-
-def test_a_huge_commit_is_read_to_a_limit_and_its_counts_stay_unknown(written, observe, monkeypatch):
-    monkeypatch.setattr(logfiles, "MOST_COMMIT_BYTES", 2_000)
-    written.table(ORDERS, commits=1)
-    written.commit(ORDERS, 1, commit_bytes(commit_info("WRITE"), *(add(f"{n}.parquet") for n in range(100))))
-
-    observe()
-
-    commit = Commit.objects.get(version=1)
-    assert (commit.operation, commit.added_files) == ("WRITE", None)
-    assert commit.size > 2_000
-    assert any("Only the first" in problem["reason"] for problem in the_table().problems)
 
 
 def test_a_commit_made_between_the_scan_and_the_listing_is_no_foreign_one(written, guard, observe_guarded):

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 
 from coordinator.models import DeltaTable
 from dashboard.connections.models import Connection
-from tests.builders.lake import NOW, make_bucket, make_connection, make_finding, make_pending, make_store, make_table
+from tests.builders.lake import NOW, make_connection, make_finding, make_pending, make_store, make_table
 from tests.json_types import printed
 from tests.waiting import scaled
 
@@ -81,17 +81,6 @@ def test_the_list_of_tables_is_worst_first_and_narrowed(pending):
         (("--gone",), [pending.uri, gone, healthy]),
     ]:
         assert [table["uri"] for table in printed("tables", *options)] == found
-
-
-def test_stores_and_buckets_are_printed_with_what_was_read(pending):
-    make_bucket()
-    [store], [bucket] = printed("stores"), printed("buckets")
-
-    assert (store["name"], store["kind"], store["tables"]) == ("delta_log", "log_store", 1)
-    assert store["settings"]["billing"] == "on_demand"
-    assert (bucket["name"], bucket["tables"]) == ("lake", 1)
-    assert store.items() <= printed("store", "delta_log").items()
-    assert bucket.items() <= printed("bucket", "lake").items()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -10,7 +10,7 @@ import pytest
 
 from changes.plan import ChangePlan
 from coordinator.models import CommitStore, DeltaTable, ProvenanceRow, Watch
-from coordinator.observation.elsewhere import held_elsewhere, held_elsewhere_of
+from coordinator.observation.elsewhere import held_elsewhere
 from coordinator.observation.passes import observe_connection, survey_for_one_table, target_of
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
@@ -132,7 +132,7 @@ def test_another_store_of_the_same_s3_is_elsewhere(other, arn, is_elsewhere):
     found = held_elsewhere(own)
 
     uri = TableUri.parse(table.uri)
-    assert held_elsewhere_of(own, uri) == found.get((uri.bucket, uri.key), ())
+    assert held_elsewhere(own, uri) == found
     held = {place: [(one.connection, one.domain, one.newest) for one in all_of] for place, all_of in found.items()}
     domain = LockDomain("delta_log", table.uri)
     assert held == ({("lake", "sales/orders"): [("other", domain, 7)]} if is_elsewhere else {})

@@ -143,10 +143,10 @@ def test_a_table_that_cannot_be_stored_keeps_its_rows_and_says_so(written, obser
     written.commit("sales/neighbour", 3)
     save_commits = saving.save_commits
 
-    def refuse(pairs):
-        if any(table.name == "sales.hostile" for table, _ in pairs):
+    def refuse(told):
+        if any(table.name == "sales.hostile" for table, *_ in told):
             raise DatabaseError("value out of range")
-        save_commits(pairs)
+        save_commits(told)
 
     monkeypatch.setattr(saving, "save_commits", refuse)
 

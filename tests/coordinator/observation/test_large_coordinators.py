@@ -165,19 +165,13 @@ def listed(written, connection) -> str:
     return name
 
 
-def test_a_commit_that_an_item_lists_is_not_said_to_be_named_by_none(written, observe, listed):
+def test_a_commit_that_an_item_lists_is_lost_once_its_registration_is_gone_and_stays_lost(written, observe, listed):
     observe()
     before = criticals(), state()
     grow()
-
     for _ in range(2):
         observe()
         assert (criticals(), state()) == before
-
-
-def test_a_commit_whose_registration_is_gone_is_lost_without_a_scan_and_stays_lost(written, observe, listed):
-    observe()
-    grow()
     remove(written, listed)
 
     for _ in range(3):

@@ -4,6 +4,7 @@ import pytest
 
 from coordinator.models import CommitStore, DeltaTable, TableFinding, Watch
 from tests.builders.guard import REQUEST_ID
+from tests.coordinator.settings.denying import Gate
 
 
 def table(name: str) -> DeltaTable:
@@ -25,6 +26,11 @@ def test_a_refused_log_is_that_tables_trouble(written, guard, observe_guarded, o
     permission = "s3:GetObject" if operation == "GetObject" else "s3:ListBucket"
     evidence = {"code": "AccessDenied", "permission": permission, "request_id": REQUEST_ID}
     assert TableFinding.objects.get(code="unreadable").evidence == evidence
+
+    guard.allow_all()
+    observe_guarded()
+
+    assert (table("sales.orders").state, table("sales.orders").error_at) == ("healthy", None)
 
 
 def test_a_refusal_keeps_what_was_read_before_and_is_forgotten_once_it_is_lifted(written, guard, observe_guarded):
@@ -107,3 +113,13 @@ def test_a_declaration_that_is_no_store_speaks_for_itself_alone(written, observe
         observe(in_full=full)
         assert CommitStore.objects.get(name=name).state in {"blocked", "not_checked"}
         assert {one.state for one in DeltaTable.objects.all()} == {"healthy"}
+
+
+def test_a_load_that_may_not_be_counted_is_said_and_hides_no_settings(written, observe, monkeypatch):
+    Gate().install(monkeypatch).deny("monitoring:GetMetricData")
+
+    observe()
+
+    store = CommitStore.objects.get()
+    assert "GetMetricData" in store.facts["load"]["unread"]
+    assert (store.error_code, store.facts["billing"]) == ("", "on_demand")

@@ -7,19 +7,19 @@ from functools import partial
 import pytest
 
 from coordinator.alerting import table_problems
-from coordinator.models import CommitStore, DeltaTable, TableFinding
+from coordinator.models import DeltaTable, TableFinding
 from coordinator.observation import passes
 from coordinator.observation.passes import PassResult, observe_connection
 from coordinator.observation.second_look import SecondLooks
 from tests.builders.delta import commit_bytes, commit_info, first_commit_bytes, incomplete_item
 from tests.builders.guard import Call, Guard
 from tests.builders.lake import NOW
-from tests.builders.writers import Writer, coordinated_writer, log_store_writer, meanwhile
+from tests.builders.writers import Writer, log_store_writer, meanwhile
 from tests.lake.aws.stub import QUICK, quick
 
 ROOT = "sales/orders"
 LOG = "_delta_log"
-LISTING, QUERY, ITEM, HEAD, GET = "ListObjectsV2", "Query", "GetItem", "HeadObject", "GetObject"
+LISTING, QUERY, HEAD, GET = "ListObjectsV2", "Query", "HeadObject", "GetObject"
 
 
 @pytest.fixture
@@ -30,21 +30,8 @@ def observe(connection, guard) -> Iterator[Callable[..., PassResult]]:
 
 
 @pytest.fixture
-def coordinator(connection, written) -> str:
-    name = written.coordinator()
-    CommitStore.objects.create(connection=connection, name=name, kind=CommitStore.Kind.COMMIT_COORDINATOR)
-    return name
-
-
-@pytest.fixture
 def log_store(written) -> Writer:
     return log_store_writer(written, ROOT)
-
-
-@pytest.fixture
-def coordinated(written, coordinator, guard) -> Writer:
-    written.endpoint = guard.url
-    return coordinated_writer(written, ROOT, coordinator)
 
 
 def the_table() -> DeltaTable:
@@ -66,49 +53,28 @@ def open_keys() -> list[str]:
     return sorted(TableFinding.objects.filter(resolved_at=None).values_list("key", flat=True))
 
 
-def refuse_second(guard: Guard, operation: str, within: str) -> Callable[[Call], None]:
-    """A hook that refuses an operation from its second request on."""
+@pytest.fixture
+def second_refused(guard: Guard) -> Callable[[], None]:
+    """Refuses the log's listing from its second request on, until it is called."""
     seen: list[Call] = []
 
     def before(call: Call) -> None:
-        if call.operation == operation and within in call.target:
+        if call.operation == LISTING and LOG in call.target:
             seen.append(call)
             if len(seen) == 2:
-                guard.deny(operation, within)
+                guard.deny(LISTING, LOG)
 
-    return before
+    def no_more() -> None:
+        guard.before = lambda call: None
+        guard.allow_all()
+        guard.calls.clear()
+
+    guard.before = before
+    return no_more
 
 
 def in_turn(*hooks: Callable[[Call], None]) -> Callable[[Call], None]:
     return lambda call: [hook(call) for hook in hooks] and None
-
-
-def test_what_is_published_and_cleared_between_listing_and_item_is_no_hole(coordinated, guard, observe):
-    guard.before = meanwhile(lambda: [coordinated.commit() for _ in range(3)], ITEM)
-
-    observe()
-
-    assert judged() == sound(5)
-
-
-def test_more_than_is_looked_up_singly_takes_a_second_look(coordinated, guard, observe, monkeypatch):
-    monkeypatch.setattr("coordinator.protocols.needed_facts.MOST_BETWEEN", 1)
-    guard.before = meanwhile(lambda: [coordinated.commit() for _ in range(3)], ITEM)
-
-    observe()
-
-    assert judged() == sound(5)
-    assert sum(LOG in call.target for call in guard.calls if call.operation == LISTING) == 2
-
-
-def test_an_entry_that_completes_between_the_query_and_the_files_is_published(log_store, guard, observe):
-    log_store.step()
-    log_store.step()
-    guard.before = meanwhile(log_store.commit, HEAD)
-
-    observe()
-
-    assert judged() == sound(3)
 
 
 def test_an_entry_that_ttl_takes_between_the_listing_and_the_query_leaves_no_hole(log_store, guard, observe):
@@ -125,22 +91,20 @@ def test_an_entry_that_ttl_takes_between_the_listing_and_the_query_leaves_no_hol
 
 
 @pytest.mark.parametrize("operation", [GET, HEAD])
-@pytest.mark.parametrize("protocol", ["log_store", "coordinated"])
-def test_a_log_that_is_cleaned_up_under_the_look_has_lost_nothing(request, protocol, operation, guard, observe):
-    writer = request.getfixturevalue(protocol)
+def test_a_log_that_is_cleaned_up_under_the_look_has_lost_nothing(log_store, operation, guard, observe):
     observe()
 
     def act() -> None:
-        writer.commit()
-        writer.clean()
+        log_store.commit()
+        log_store.clean()
 
-    writer.commit()
+    log_store.commit()
     guard.before = meanwhile(act, operation, within=LOG)
     observe(in_full=True)
     guard.before = lambda call: None
     observe(in_full=True)
 
-    assert judged() == sound(writer.version)
+    assert judged() == sound(log_store.version)
 
 
 def test_a_commit_that_delta_rs_gives_up_is_no_lost_commit(log_store, written, guard, observe):
@@ -152,8 +116,7 @@ def test_a_commit_that_delta_rs_gives_up_is_no_lost_commit(log_store, written, g
 
     def give_up() -> None:
         written.delete(log_store.log("_commit_5f0c.json.tmp"))
-        key = {name: item[name] for name in ("tablePath", "fileName")}
-        written.dynamodb.delete_item(TableName=written.log_store, Key=key)
+        written.drop_entries(ROOT, 4)
 
     guard.before = in_turn(
         meanwhile(log_store.commit, LISTING, within=LOG), meanwhile(prepare, QUERY), meanwhile(give_up, HEAD)
@@ -173,30 +136,26 @@ def test_a_lost_file_is_raised_in_one_pass(log_store, written, observe):
     assert (the_table().state, open_keys()) == ("blocked", ["C6@1", "unreadable", "version-hole@1"])
 
 
-def test_a_second_look_that_is_refused_leaves_the_table_being_checked(log_store, written, guard, observe):
+def test_a_second_look_that_is_refused_leaves_the_table_being_checked(log_store, written, observe, second_refused):
     written.delete(log_store.file(1))
-    guard.before = refuse_second(guard, LISTING, LOG)
 
     observe()
 
-    table = the_table()
     finding = TableFinding.objects.get(key="being-checked")
     assert (finding.severity, finding.state) == ("info", "not_checked")
-    assert table.state not in ("healthy", "blocked", "unsafe")
+    assert the_table().state not in ("healthy", "blocked", "unsafe")
     assert "One look did not see 1.json" in finding.summary
     assert "The second look failed: " in finding.summary
-    assert "s3:ListObjectsV2" in finding.summary or "AccessDenied" in finding.summary
     assert not TableFinding.objects.filter(severity="critical").exists()
     assert [one.severity for one in table_problems(NOW) if "being checked" in one.headline] == ["info"]
 
 
-def test_what_is_being_checked_is_raised_by_the_next_pass_without_a_second_look(log_store, written, guard, observe):
+def test_what_is_being_checked_is_raised_by_the_next_pass_without_a_second_look(
+    log_store, written, guard, observe, second_refused
+):
     written.delete(log_store.file(1))
-    guard.before = refuse_second(guard, LISTING, LOG)
     observe()
-    guard.before = lambda call: None
-    guard.allow_all()
-    guard.calls.clear()
+    second_refused()
 
     observe()
 
@@ -207,13 +166,11 @@ def test_what_is_being_checked_is_raised_by_the_next_pass_without_a_second_look(
     assert len(whole) == 2, "the tail, and the whole log once"
 
 
-def test_what_turns_out_to_be_there_is_no_longer_being_checked(log_store, written, guard, observe):
+def test_what_turns_out_to_be_there_is_no_longer_being_checked(log_store, written, observe, second_refused):
     body = written.s3.get_object(Bucket=written.bucket, Key=log_store.file(1))["Body"].read()
     written.delete(log_store.file(1))
-    guard.before = refuse_second(guard, LISTING, LOG)
     observe()
-    guard.before = lambda call: None
-    guard.allow_all()
+    second_refused()
     written.put(log_store.file(1), body)
 
     observe()
@@ -222,25 +179,24 @@ def test_what_turns_out_to_be_there_is_no_longer_being_checked(log_store, writte
     assert open_keys() == []
 
 
-def test_a_critical_finding_stays_open_while_something_is_being_checked(log_store, written, guard, observe):
+def test_a_critical_finding_stays_open_while_something_is_being_checked(log_store, written, observe, request):
     written.delete(log_store.file(1))
     observe()
-    raised = set(open_keys())
+    assert {"C6@1", "version-hole@1"} <= set(open_keys())
     written.commit(ROOT, 1)
     written.delete(log_store.file(0))
-    guard.before = refuse_second(guard, LISTING, LOG)
+    request.getfixturevalue("second_refused")
 
     observe(in_full=True)
 
-    assert {"C6@1", "version-hole@1"} <= raised
     assert {"C6@1", "version-hole@1", "being-checked"} <= set(open_keys())
     assert the_table().state not in ("healthy", "blocked", "unsafe")
 
 
-def test_a_finding_that_is_seen_again_needs_no_second_look(log_store, written, guard, observe):
+def test_a_finding_that_is_seen_again_needs_no_second_look(log_store, written, observe, request):
     written.delete(log_store.file(1))
     observe()
-    guard.before = refuse_second(guard, LISTING, LOG)
+    request.getfixturevalue("second_refused")
 
     observe(in_full=True)
 
@@ -248,17 +204,16 @@ def test_a_finding_that_is_seen_again_needs_no_second_look(log_store, written, g
     assert "being-checked" not in open_keys()
 
 
-def test_what_an_earlier_table_at_this_place_had_lost_confirms_nothing(log_store, written, guard, observe):
+def test_what_an_earlier_table_at_this_place_had_lost_confirms_nothing(log_store, written, observe, request):
     written.delete(log_store.file(1))
     observe()
-    for found in written.s3.list_objects_v2(Bucket=written.bucket)["Contents"]:
-        written.delete(found["Key"])
+    written.wipe(ROOT)
     anew = log_store_writer(written, ROOT, commits=3)
     written.commit(ROOT, 0, first_commit_bytes(table_id="another"))
     written.commit(ROOT, 2, commit_bytes(commit_info("MERGE")))
     written.delete(anew.file(1))
     TableFinding.objects.all().delete()
-    guard.before = refuse_second(guard, LISTING, f"{LOG}/")
+    request.getfixturevalue("second_refused")
 
     observe(in_full=True)
 
