@@ -50,7 +50,8 @@ def test_the_tab_of_commits_counts_the_rows_of_its_page(client: Client) -> None:
 
 def test_list_and_page_of_buckets_tell_of_as_many_rules_on_temp_files(client: Client) -> None:
     said = "3 of 4 tables have a lifecycle rule on .tmp."
-    note = {"code": "temp-rules", "state": "healthy", "summary": said, "evidence": {"tables": 4, "covered": 3}}
+    evidence = {"tables": 4, "covered": 3}
+    note = {"code": "temp-rules", "state": "healthy", "summary": said, "meaning": "", "evidence": evidence}
     bucket = make_bucket(facts=bucket_facts(findings=[note]))
 
     assert said in flat(client.get(f"/buckets/{bucket.pk}/"))
