@@ -1,9 +1,11 @@
 """Lifecycle rules of a bucket in words: what each applies to and what it does, as S3 returned it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from coordinator.protocols.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,77 +19,52 @@ class RuleRow:
     raw: str
 
 
-def rule_rows(rules: object) -> list[RuleRow]:
-    """Rows for the rules of a BucketDescription; anything that is no rule is shown raw."""
-    return [_rule_row(rule) for rule in rules] if isinstance(rules, list) else []
+def rule_rows(rules: Sequence[Mapping[str, Any]]) -> list[RuleRow]:
+    """Rows for the rules of a BucketDescription."""
+    return [
+        RuleRow(
+            id=rule.get("ID") or "",
+            enabled=rule.get("Status") == "Enabled",
+            applies_to=tuple(_filter_words(rule)),
+            does=tuple(_act_words(rule)),
+            raw=json.dumps(rule, indent=2, ensure_ascii=False),
+        )
+        for rule in rules
+    ]
 
 
-def _rule_row(rule: object) -> RuleRow:
-    raw = json.dumps(rule, indent=2, default=str, ensure_ascii=False)
-    if not isinstance(rule, Mapping):
-        return RuleRow(id="", enabled=False, applies_to=(), does=(), raw=raw)
-    return RuleRow(
-        id=str(rule.get("ID") or ""),
-        enabled=rule.get("Status") == "Enabled",
-        applies_to=tuple(_filter_words(rule)),
-        does=tuple(_act_words(rule)),
-        raw=raw,
-    )
-
-
-def _filter_words(rule: Mapping[str, Any]) -> list[str]:
-    found = rule.get("Filter")
-    chosen = found if isinstance(found, Mapping) else {}
-    both = chosen.get("And")
-    terms = {**chosen, **(both if isinstance(both, Mapping) else {})}
-    words = []
+def _filter_words(rule: Mapping[str, Any]) -> Iterator[str]:
+    chosen = rule.get("Filter", {})
+    terms = {**chosen, **chosen.get("And", {})}
     if prefix := terms.get("Prefix") or rule.get("Prefix"):
-        words.append(str(prefix))
-    tags = [terms["Tag"]] if isinstance(terms.get("Tag"), Mapping) else terms.get("Tags", [])
-    words += [f"tag {tag.get('Key')} = {tag.get('Value')}" for tag in tags if isinstance(tag, Mapping)]
+        yield prefix
+    for tag in [terms["Tag"]] if "Tag" in terms else terms.get("Tags", []):
+        yield f"tag {tag.get('Key')} = {tag.get('Value')}"
     if (least := terms.get("ObjectSizeGreaterThan")) is not None:
-        words.append(f"larger than {least} B")
+        yield f"larger than {least} B"
     if (most := terms.get("ObjectSizeLessThan")) is not None:
-        words.append(f"smaller than {most} B")
-    return words
+        yield f"smaller than {most} B"
 
 
-def _act_words(rule: Mapping[str, Any]) -> list[str]:
-    words = []
-    expiration = _mapping(rule, "Expiration")
+def _act_words(rule: Mapping[str, Any]) -> Iterator[str]:
+    expiration = rule.get("Expiration", {})
     if expiration.get("ExpiredObjectDeleteMarker"):
-        words.append("removes lone delete markers")
+        yield "removes lone delete markers"
     if when := _when(expiration):
-        words.append(f"expires objects {when}")
-    for transition in _list(rule, "Transitions"):
-        words.append(f"moves objects to {transition.get('StorageClass')} {_when(transition)}".rstrip())
-    noncurrent = _mapping(rule, "NoncurrentVersionExpiration")
+        yield f"expires objects {when}"
+    for transition in rule.get("Transitions", []):
+        yield f"moves objects to {transition.get('StorageClass')} {_when(transition)}".rstrip()
+    noncurrent = rule.get("NoncurrentVersionExpiration", {})
     if (days := noncurrent.get("NoncurrentDays")) is not None:
         keep = noncurrent.get("NewerNoncurrentVersions")
-        words.append(f"deletes old versions after {_days(days)}" + (f", keeps {keep}" if keep else ""))
-    for transition in _list(rule, "NoncurrentVersionTransitions"):
-        words.append(f"moves old versions to {transition.get('StorageClass')}")
-    abort = _mapping(rule, "AbortIncompleteMultipartUpload")
-    if (days := abort.get("DaysAfterInitiation")) is not None:
-        words.append(f"aborts unfinished uploads after {_days(days)}")
-    return words
+        yield f"deletes old versions after {counted(days, 'day')}" + (f", keeps {keep}" if keep else "")
+    for transition in rule.get("NoncurrentVersionTransitions", []):
+        yield f"moves old versions to {transition.get('StorageClass')}"
+    if (days := rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation")) is not None:
+        yield f"aborts unfinished uploads after {counted(days, 'day')}"
 
 
 def _when(act: Mapping[str, Any]) -> str:
     if (days := act.get("Days")) is not None:
-        return f"after {_days(days)}"
-    return f"on {str(date)[:10]}" if (date := act.get("Date")) else ""
-
-
-def _days(days: object) -> str:
-    return f"{days} {'day' if str(days) == '1' else 'days'}"
-
-
-def _mapping(rule: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = rule.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _list(rule: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = rule.get(name)
-    return [part for part in found if isinstance(part, Mapping)] if isinstance(found, list) else []
+        return f"after {counted(days, 'day')}"
+    return f"on {act['Date'][:10]}" if "Date" in act else ""

@@ -1,6 +1,7 @@
 """What `levee store NAME …` and `levee bucket NAME …` share: plan one change, print it, carry it out with `--apply`."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from changes.commands import (
     NOTHING_CHANGED,
@@ -16,9 +17,7 @@ from changes.commands import (
 from changes.documents import PlanDocument, RefusalDocument
 from changes.plan import NOTHING_TO_DO
 from coordinator.contract import SettingJson
-from coordinator.queries.settings_plan import equivalents_of, not_offered_of
-from coordinator.settings.actions import apply_change, plan_change
-from coordinator.settings.gate import PlanChangeResult
+from coordinator.settings.actions import PlanChangeResult, apply_change, plan_change
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
@@ -30,9 +29,10 @@ class SettingsCommand(ChangeCommand):
     """Plans a change of a store or a bucket."""
 
     def change(self, connection: Connection, change: ChangeRequest, options: Options) -> None:
-        """Print the plan, or carry it out. Raises UsageError (2) or Failed (1)."""
+        """Print the plan, or carry it out. Raises ChangeInvalid, UsageError (2) or Failed (1)."""
         self.check_change(options)
-        planned = _plan(connection, change)
+        planned = plan_change(Actor.command(), connection, change, here=True)
+        require_read(planned, subject_name(change))
         result: PlanChangeResult = planned.result
         plan, refusal = result["plan"], result["refusal"]
         job = _apply(planned, plan, change, options) if plan and options["apply"] else None
@@ -42,13 +42,13 @@ class SettingsCommand(ChangeCommand):
             raise Failed(f"The change was not made whole: see above and `levee job {job.pk}`.")
 
 
-def _plan(connection: Connection, change: ChangeRequest) -> Job:
+@contextmanager
+def or_usage_error() -> Iterator[None]:
+    """A change that cannot be, as the options have it, is a wrong use of the command."""
     try:
-        planned = plan_change(Actor.command(), connection, change, here=True)
+        yield
     except ChangeInvalid as invalid:
         raise UsageError(str(invalid)) from invalid
-    require_read(planned, subject_name(change))
-    return planned
 
 
 def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Options) -> Job:
@@ -88,9 +88,11 @@ def _plan_lines(plan: PlanDocument) -> Iterator[str]:
     yield from plan_in_words(plan)
     for setting, delta, ours in plan["beside"]:
         yield f"  {setting}: {ours} (Delta would have made: {delta})"
-    for tool in equivalents_of(plan):
-        yield from ("", f"{tool.title}:", *(f"  {line}" for line in tool.text.split("\n")))
-    if reason := not_offered_of(plan):
-        yield from ("", reason)
+    texts = plan["equivalents"]
+    for title, text in (("AWS CLI", texts["aws_cli"]), ("Terraform", texts["terraform"])):
+        if text:
+            yield from ("", f"{title}:", *(f"  {line}" for line in text.split("\n")))
+    if reason := texts["not_offered"]:
+        yield from ("", f"Not offered for AWS CLI: {reason}")
     if plan["danger"]:
         yield from ("", f"DANGER: {plan['danger']}")

@@ -1,11 +1,11 @@
-"""Change requests out of forms' fields: text becomes numbers and choices here; each request checks itself."""
+"""Change requests out of forms' fields: text becomes numbers and choices here; who plans them checks them."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from coordinator.models import Bucket, CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.settings.requests import (
+    TTL_CHANGES,
     Capacity,
     ChangeCapacity,
     ChangeInvalid,
@@ -13,9 +13,6 @@ from coordinator.settings.requests import (
     ChangeRecovery,
     ChangeRequest,
     CreateStore,
-    DisableTtl,
-    EnableTtl,
-    MigrateTtl,
     RemoveTempRule,
     SetMultipartRule,
     SetTempRule,
@@ -28,9 +25,9 @@ MOST_SWEEP_DAYS = 3_650
 
 
 def store_creation(fields: Fields) -> CreateStore:
-    """A new store as its form names it. Raises ChangeInvalid."""
+    """A new store as its form names it. Raises ChangeInvalid for what is no number or choice."""
     kind = fields.get("kind", "")
-    change = CreateStore(
+    return CreateStore(
         name=fields.get("name", "").strip(),
         kind=kind,
         capacity=_capacity(fields),
@@ -40,22 +37,36 @@ def store_creation(fields: Fields) -> CreateStore:
         encryption=_encryption(fields),
         tags=read_tags(fields.get("tags", "")),
     )
-    change.check()
-    return change
 
 
-def store_change(store: CommitStore, fields: Fields) -> ChangeRequest:
+def store_change(name: str, fields: Fields) -> ChangeRequest:
     """A change of one store as a form names it. Raises ChangeInvalid."""
-    change = _store_change(store.name, fields)
-    change.check()
-    return change
+    act, on = fields.get("act", ""), fields.get("on") == "yes"
+    if act in TTL_CHANGES:
+        return TTL_CHANGES[act](name)
+    match act:
+        case ChangeCapacity.ACT:
+            return ChangeCapacity(name, _capacity(fields))
+        case ChangeProtection.ACT:
+            return ChangeProtection(name, on)
+        case ChangeRecovery.ACT:
+            return ChangeRecovery(name, on)
+    raise ChangeInvalid("act", "Choose what to change.")
 
 
-def bucket_change(bucket: Bucket, fields: Fields, now: datetime) -> ChangeRequest:
+def bucket_change(name: str, fields: Fields, now: datetime) -> ChangeRequest:
     """A change of one bucket as a form names it; a sweep's age in days counts back from `now`. Raises ChangeInvalid."""
-    change = _bucket_change(bucket.name, fields, now)
-    change.check()
-    return change
+    prefix = fields.get("prefix", "").strip().strip("/")
+    match fields.get("act", ""):
+        case SetTempRule.ACT:
+            return SetTempRule(name, prefix, whole_number(fields, "days"))
+        case RemoveTempRule.ACT:
+            return RemoveTempRule(name, fields.get("rule", ""))
+        case SetMultipartRule.ACT:
+            return SetMultipartRule(name, whole_number(fields, "days"))
+        case Sweep.ACT:
+            return Sweep(name, sweep_before(whole_number(fields, "days"), now), prefix)
+    raise ChangeInvalid("act", "Choose what to change.")
 
 
 def sweep_before(days: int, now: datetime) -> str:
@@ -81,38 +92,6 @@ def whole_number(fields: Fields, name: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
         raise ChangeInvalid(name, "Give a whole number.")
     return int(text)
-
-
-def _store_change(name: str, fields: Fields) -> ChangeRequest:
-    on = fields.get("on") == "yes"
-    match fields.get("act", ""):
-        case ChangeCapacity.ACT:
-            return ChangeCapacity(name, _capacity(fields))
-        case ChangeProtection.ACT:
-            return ChangeProtection(name, on)
-        case ChangeRecovery.ACT:
-            return ChangeRecovery(name, on)
-        case EnableTtl.ACT:
-            return EnableTtl(name)
-        case MigrateTtl.ACT:
-            return MigrateTtl(name)
-        case DisableTtl.ACT:
-            return DisableTtl(name)
-    raise ChangeInvalid("act", "Choose what to change.")
-
-
-def _bucket_change(name: str, fields: Fields, now: datetime) -> ChangeRequest:
-    prefix = fields.get("prefix", "").strip().strip("/")
-    match fields.get("act", ""):
-        case SetTempRule.ACT:
-            return SetTempRule(name, prefix, whole_number(fields, "days"))
-        case RemoveTempRule.ACT:
-            return RemoveTempRule(name, fields.get("rule", ""))
-        case SetMultipartRule.ACT:
-            return SetMultipartRule(name, whole_number(fields, "days"))
-        case Sweep.ACT:
-            return Sweep(name, sweep_before(whole_number(fields, "days"), now), prefix)
-    raise ChangeInvalid("act", "Choose what to change.")
 
 
 def _capacity(fields: Fields) -> Capacity:

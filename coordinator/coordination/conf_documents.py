@@ -5,9 +5,9 @@ from dataclasses import asdict
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
-from coordinator.writers.contract import BroughtDocument, ConfJson, PlatformDocument
+from coordinator.writers.contract import BroughtDocument, ConfJson
 from coordinator.writers.names import PROVIDERS, BroughtName, brought
-from coordinator.writers.platforms import Platform, platforms_for
+from coordinator.writers.platforms import platforms_for
 from lake.delta.facts import Mechanism
 
 
@@ -31,7 +31,7 @@ def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) 
         "cluster_conf": cluster_conf(pairs, packages),
         "brought": [_brought(one) for one in brought(mechanism)],
         "providers": _providers(mechanism, release),
-        "platforms": [_platform(one) for one in platforms_for(mechanism, config, pairs, packages)],
+        "platforms": platforms_for(mechanism, config, pairs, packages),
     }
 
 
@@ -56,12 +56,3 @@ def _providers(mechanism: Mechanism, release: Release) -> list[dict[str, str]]:
         }
         for one in PROVIDERS
     ]
-
-
-def _platform(one: Platform) -> PlatformDocument:
-    return {
-        "name": one.name,
-        "title": one.title,
-        "texts": [{"title": title, "text": text} for title, text in one.texts],
-        "claims": [asdict(claim) for claim in one.claims],
-    }

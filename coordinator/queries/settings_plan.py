@@ -1,10 +1,8 @@
 """Plans of settings as their page shows them: the plan, what it rests on, the rules it leaves alone, its command."""
 
 import shlex
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from xml.etree import ElementTree
 
 from django.db.models import QuerySet
@@ -15,7 +13,7 @@ from changes.documents import PlanDocument, PlannedResult
 from changes.pages import PageSlots, PageWords, PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
-from coordinator.settings.gate import PLAN_KEY, PLAN_KIND
+from coordinator.settings.actions import PLAN_KEY, PLAN_KIND
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -49,32 +47,17 @@ _BUTTONS = {
 }
 
 
-_TOOLS = {"aws_cli": "AWS CLI", "terraform": "Terraform"}
-
-
 @dataclass(frozen=True, slots=True)
-class OtherTool:
-    """A text for another tool."""
+class RuleDiff:
+    """The rule that changes, as it was and as it will stand, and those that stay as they are, as last read.
 
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class RuleChange:
-    """One rule before and after: `what` is "added", "changed", "removed" or "kept"."""
+    `what` is "added", "changed" or "removed".
+    """
 
     what: str
     id: str
     before: RuleRow | None
     xml: str
-
-
-@dataclass(frozen=True, slots=True)
-class RuleDiff:
-    """The rule that changes, and those that stay as they are, as last read."""
-
-    changed: RuleChange
     kept: tuple[RuleRow, ...]
     more: int
     read_at: datetime | None
@@ -112,21 +95,17 @@ class SettingsPage(PlanPage):
         """The plan's title, or its verb where the title names a whole prefix."""
         return _BUTTONS.get(self.change.ACT) or self.title
 
-    @property
-    def equivalents(self) -> Sequence[OtherTool]:
-        return equivalents_of(self.plan)
-
-    @property
-    def not_offered(self) -> str:
-        return not_offered_of(self.plan)
-
 
 def planning_jobs(jobs: "QuerySet[Job]") -> "QuerySet[Job]":
     """Return those of some jobs that plan a change of a store or a bucket."""
     return jobs.select_related("connection").filter(kind=PLAN_KIND, connection__isnull=False)
 
 
-def settings_page(job: Job, connection: Connection) -> SettingsPage:
+def settings_page(job: Job) -> SettingsPage:
+    """The page of a planning job, each of which is of a connection."""
+    if job.connection is None:
+        raise LookupError("Planning jobs are read with a connection.")
+    connection = job.connection
     result: PlannedResult = job.result
     change = read_change_request(job.params["change"])
     plan, name = result.get("plan"), subject_name(change)
@@ -205,50 +184,27 @@ def _back(connection: Connection, change: ChangeRequest) -> str:
 
 
 def _rule_diff(connection: Connection, change: ChangeRequest, plan: PlanDocument | None) -> RuleDiff | None:
-    if plan is None or not isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule) or not plan["calls"]:
+    if plan is None or not isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule):
         return None
     bucket = Bucket.objects.filter(connection=connection, name=change.bucket).first()
-    facts = bucket.facts if bucket and isinstance(bucket.facts, dict) else {}
-    rows = rule_rows(facts.get("lifecycle_rules"))
-    xml = str(plan["calls"][0]["request"])
-    changed_id = change.rule if isinstance(change, RemoveTempRule) else rule_id_of(xml)
+    rows = rule_rows((bucket.facts if bucket else {}).get("lifecycle_rules") or [])
+    xml = plan["calls"][0]["request"]
+    changed_id = change.rule if isinstance(change, RemoveTempRule) else _element(xml).findtext("ID", "")
     before = next((row for row in rows if row.id == changed_id), None)
-    what = "removed" if isinstance(change, RemoveTempRule) else "changed" if before else "added"
     kept = tuple(row for row in rows if row.id != changed_id)
     return RuleDiff(
-        RuleChange(what, changed_id, before, indented(xml)),
-        kept[:MOST_RULES_SHOWN],
-        max(len(kept) - MOST_RULES_SHOWN, 0),
-        bucket.observed_at if bucket else None,
+        what="removed" if not xml else "changed" if before else "added",
+        id=changed_id,
+        before=before,
+        xml=ElementTree.tostring(_element(xml), encoding="unicode") if xml else "",
+        kept=kept[:MOST_RULES_SHOWN],
+        more=max(len(kept) - MOST_RULES_SHOWN, 0),
+        read_at=bucket.observed_at if bucket else None,
     )
 
 
-def rule_id_of(xml: str) -> str:
-    """The ID of a rule; "" where it has none or is no XML."""
-    try:
-        root = ElementTree.fromstring(xml)  # noqa: S314 - Levee's own writing, or S3's as it was read
-    except ElementTree.ParseError:
-        return ""
-    return next((element.text or "" for element in root.iter() if element.tag.rpartition("}")[2] == "ID"), "")
-
-
-def indented(xml: str) -> str:
-    """A rule's XML on lines of its own; as it is where it is no XML."""
-    try:
-        root = ElementTree.fromstring(xml)  # noqa: S314 - Levee's own writing, or S3's as it was read
-    except ElementTree.ParseError:
-        return xml
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def equivalents_of(plan: Mapping[str, Any] | None) -> Sequence[OtherTool]:
-    """The same change by other tools."""
-    texts = plan["equivalents"] if plan else {}
-    return [OtherTool(title, texts[key]) for key, title in _TOOLS.items() if texts.get(key)]
-
-
-def not_offered_of(plan: Mapping[str, Any] | None) -> str:
-    """Why there are no commands of the AWS CLI, "" where there are."""
-    reason = plan["equivalents"]["not_offered"] if plan else ""
-    return f"Not offered for {_TOOLS['aws_cli']}: {reason}" if reason else ""
+def _element(xml: str) -> ElementTree.Element:
+    """A rule with its parts on lines of their own."""
+    rule = ElementTree.fromstring(xml)  # noqa: S314 - Levee's own writing, or S3's as it was read
+    ElementTree.indent(rule)
+    return rule

@@ -54,47 +54,10 @@ class BucketRow:
         return 100 * len(self.rules or ()) / MOST_RULES
 
 
-@dataclass(frozen=True, slots=True)
-class FindingLine:
-    """What diagnosis said of a store's or bucket's settings, worst first."""
-
-    state: str
-    summary: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class PairedRule:
-    """A rule with what it reaches; `reach` is None for what could not be understood as a rule."""
-
-    row: RuleRow
-    reach: RuleReach | None
-
-
-@dataclass(frozen=True, slots=True)
-class BucketRules:
-    """All rules of a bucket, those that act on something a table needs first, by when they first do."""
-
-    view: LifecycleView
-    rules: tuple[PairedRule, ...]
-
-
-def paired(view: LifecycleView, rows: Sequence[RuleRow]) -> BucketRules:
-    """Rules as read beside what each reaches: the reaches come in the order of the rules that could be read."""
-    reaches = list(view.rules)
-    found = []
-    for row in rows:
-        fits = bool(reaches) and reaches[0].id == row.id and reaches[0].enabled == row.enabled
-        found.append(PairedRule(row, reaches.pop(0) if fits else None))
+def by_first_act(view: LifecycleView, rows: Sequence[RuleRow]) -> list[tuple[RuleRow, RuleReach]]:
+    """Each rule as read beside what it reaches, those that act on something a table needs first, by when they do."""
     never = datetime.max.replace(tzinfo=UTC)
-    found.sort(key=lambda one: (one.reach.first_bites_at or never) if one.reach else never)
-    return BucketRules(view, tuple(found))
-
-
-def finding_lines(facts: Mapping[str, Any]) -> list[FindingLine]:
-    found = facts.get("findings")
-    kept = [finding for finding in found if isinstance(finding, Mapping)] if isinstance(found, list) else []
-    return [FindingLine(*(str(finding.get(key) or "") for key in ("state", "summary", "meaning"))) for finding in kept]
+    return sorted(zip(rows, view.rules, strict=True), key=lambda one: one[1].first_bites_at or never)
 
 
 def store_rows(stores: Sequence[CommitStore]) -> list[StoreRow]:
@@ -127,27 +90,12 @@ def worst_tables(**of: Any) -> list[DeltaTable]:
     return list(DeltaTable.objects.filter(gone_at=None, **of).order_by("state_rank", "name", "id")[:TABLES_SHOWN])
 
 
-def unknown_facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Facts that could not be read, each with the reason S3 or DynamoDB gave."""
-    found = facts.get("unknown")
-    pairs = found if isinstance(found, list | tuple) else []
-    return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
-
-
 def tiering_names(facts: Mapping[str, Any]) -> list[str] | None:
     """Names of the archive configurations that are not switched off; None where they could not be read."""
     found = facts.get("tiering")
-    if not isinstance(found, list):
+    if found is None:
         return None
-    known = [one for one in found if isinstance(one, Mapping)]
-    return [str(one.get("Id") or "without a name") for one in known if one.get("Status") != "Disabled"]
-
-
-def key_schema(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Attribute, role and type of each key part."""
-    found = facts.get("key_schema")
-    parts = found if isinstance(found, list | tuple) else []
-    return [(str(p[0]), str(p[1]), str(p[2])) for p in parts if isinstance(p, list | tuple) and len(p) >= 3]
+    return [str(one.get("Id") or "without a name") for one in found if one.get("Status") != "Disabled"]
 
 
 def worst(things: Sequence[CommitStore] | Sequence[Bucket]) -> CommitStore | Bucket | None:
@@ -161,7 +109,7 @@ def on_or_off(value: object) -> str:
 
 
 def _store_row(store: CommitStore, tables: int) -> StoreRow:
-    facts = store.facts if isinstance(store.facts, dict) else {}
+    facts = store.facts
     capacity, capacity_note = _capacity(facts)
     ttl, attribute, ttl_note = _ttl(store, facts)
     return StoreRow(
@@ -190,46 +138,40 @@ def _capacity(facts: Mapping[str, Any]) -> tuple[str, str]:
 
 def _load_note(first: str, facts: Mapping[str, Any]) -> str:
     """What CloudWatch saw in the last day, where it was read."""
-    found = facts.get("load")
-    load = found if isinstance(found, Mapping) else {}
-    peak, throttles = load.get("peak_writes"), [load.get("read_throttles"), load.get("write_throttles")]
+    load = facts.get("load") or {}
+    peak, reads, writes = (load.get(name) for name in ("peak_writes", "read_throttles", "write_throttles"))
     told = [first] if first else []
-    if isinstance(peak, int | float):
+    if peak is not None:
         told.append(f"peak {peak:,.0f} writes/s")
-    known = [one for one in throttles if isinstance(one, int)]
-    if len(known) == len(throttles):
-        told.append(f"{sum(known):,} throttled, 24 h")
+    if reads is not None and writes is not None:
+        told.append(f"{reads + writes:,} throttled, 24 h")
     return ", ".join(told)
 
 
 def _ttl(store: CommitStore, facts: Mapping[str, Any]) -> tuple[str, str, str]:
     """Word, attribute and remark. A coordinator's item is the truth about its table: TTL would delete it."""
     note = "must stay off" if store.kind == CommitStore.Kind.COMMIT_COORDINATOR else ""
-    status = str(facts.get("ttl_status") or "").upper()
+    status = facts.get("ttl_status") or ""
     words = {"ENABLED": "On", "ENABLING": "Turning on", "DISABLING": "Turning off", "DISABLED": "Off"}
-    attribute = str(facts.get("ttl_attribute") or "") if status != "DISABLED" else ""
+    attribute = (facts.get("ttl_attribute") or "") if status != "DISABLED" else ""
     return words.get(status, UNKNOWN), attribute, note
 
 
 def _bucket_row(bucket: Bucket, tables: int) -> BucketRow:
-    facts = bucket.facts if isinstance(bucket.facts, dict) else {}
+    facts = bucket.facts
     versioning = str(facts.get("versioning") or UNKNOWN)
     if facts.get("mfa_delete"):
         versioning += ", MFA delete"
     raw = facts.get("lifecycle_rules")
-    rules = tuple(rule_rows(raw)) if isinstance(raw, list) else None
+    rules = tuple(rule_rows(raw)) if raw is not None else None
     return BucketRow(bucket=bucket, tables=tables, versioning=versioning, rules=rules, temp_rules=_temp_rules(facts))
 
 
 def _temp_rules(facts: Mapping[str, Any]) -> tuple[int, int] | None:
     """What the bucket's own finding counted, so that list and page say one number."""
-    found = facts.get("findings")
-    for finding in found if isinstance(found, list) else []:
-        if isinstance(finding, Mapping) and finding.get("code") == "temp-rules":
-            evidence = finding.get("evidence")
-            counts = evidence if isinstance(evidence, Mapping) else {}
-            covered, tables = counts.get("covered"), counts.get("tables")
-            return (covered, tables) if isinstance(covered, int) and isinstance(tables, int) else None
+    for finding in facts.get("findings", []):
+        if finding["code"] == "temp-rules":
+            return finding["evidence"]["covered"], finding["evidence"]["tables"]
     return None
 
 

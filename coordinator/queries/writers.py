@@ -14,7 +14,6 @@ def observed_of_table(table: DeltaTable) -> ObservedPlace:
     config = writer_config_of_table(table)
     paths = [domain.path for domain in table.domains] or [table.uri]
     is_log_store = table.store is not None and table.store.kind == CommitStore.Kind.LOG_STORE
-    properties = table.properties if isinstance(table.properties, dict) else {}
     return ObservedPlace(
         name=table.uri,
         uri=paths[0],
@@ -22,7 +21,7 @@ def observed_of_table(table: DeltaTable) -> ObservedPlace:
         region=config.region,
         bucket_region=config.bucket_region,
         log_store=table.store.name if table.store and is_log_store else "",
-        coordinator=read_conf(properties).store if mechanism is Mechanism.COORDINATED_COMMITS else "",
+        coordinator=read_conf(table.properties).store if mechanism is Mechanism.COORDINATED_COMMITS else "",
         endpoint=config.dynamodb_endpoint,
     )
 

@@ -5,11 +5,12 @@ from functools import partial
 
 from django.utils import timezone
 
-from changes.asking import WantedChange, ask_for
-from changes.gate import PlanNeeded
+from changes.asking import WantedChange, ask_for, newest_shown
+from changes.documents import PlanDocument, PlannedResult, planned_by
+from changes.gate import Confirmation, PlanNeeded
+from coordinator.contract import RequestedChange
 from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.settings import ttl_ticks
-from coordinator.settings.gate import LOSING_VERB, PLAN_KEY, PLAN_KIND, PlanChangeParams, kind_of, shown_plan, verb_of
 from coordinator.settings.requests import (
     ChangeRequest,
     change_request_document,
@@ -23,6 +24,40 @@ from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
+
+PLAN_KIND = "plan-upkeep"
+PLAN_KEY = "upkeep"
+LOSING_VERB = "bucket.change-losing"
+VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
+
+
+class PlanChangeParams(RequestedChange):
+    """Of the job that plans a change."""
+
+
+class PlanChangeResult(PlannedResult, RequestedChange):
+    """The plan, and the change that it is of."""
+
+
+class ChangeParams(PlanChangeParams, Confirmation):
+    """Of every job that carries a change out."""
+
+
+def kind_of(change: ChangeRequest) -> str:
+    """The kind of job that carries a change out."""
+    if change.ACT == "create-store":
+        return change.ACT
+    return "change-store" if is_of_store(change) else "change-bucket"
+
+
+def verb_of(change: ChangeRequest) -> str:
+    """The verb that an actor needs for it."""
+    return VERBS[kind_of(change)]
+
+
+def losing_verb(document: PlanDocument | None) -> str:
+    """The verb that an actor needs besides for a plan that can lose something, "" for one that cannot."""
+    return LOSING_VERB if document and document["can_lose"] else ""
 
 
 def plan_change(actor: Actor, connection: Connection, change: ChangeRequest, *, here: bool = False) -> Job:
@@ -59,7 +94,8 @@ def apply_change(
         PLAN_KEY,
         {"change": change_request_document(change)},
     )
-    shown = partial(shown_plan, planned, digest)
+    jobs = Job.objects.filter(pk=planned.pk)
+    shown = partial(newest_shown, jobs, digest, planned_by)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
 

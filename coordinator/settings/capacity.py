@@ -12,9 +12,11 @@ consistent.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from coordinator.protocols.stores import LOG_STORE
 from coordinator.protocols.wording import counted, joined, thousands
@@ -49,27 +51,6 @@ COORDINATOR_COSTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class CommitRate:
-    """Commits as seen: how many in the last day, and how many in the busiest minute of it."""
-
-    commits: int
-    busiest_minute: int
-    tables: int
-
-
-@dataclass(frozen=True, slots=True)
-class Provision:
-    """What the table has, in units per second (0 and 0 on demand), and its throttles of the last day if known."""
-
-    on_demand: bool
-    read: int = 0
-    write: int = 0
-    throttled_reads: int | None = None
-    throttled_writes: int | None = None
-    peak_reads: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CapacityAdvice:
     """Needed units per second beside provisioned ones; None where no commit was seen."""
 
@@ -89,76 +70,76 @@ class CapacityAdvice:
     assumptions: tuple[str, ...]
 
 
-def count_commits(moments: Sequence[datetime], tables: int, now: datetime) -> CommitRate:
-    """Count commits of the last day; `moments` are of any age and in any order."""
+def count_commits(moments: Iterable[datetime], now: datetime) -> tuple[int, int]:
+    """How many commits are of the last day, and how many of its busiest minute; `moments` are of any age."""
     recent = [moment for moment in moments if now - WINDOW <= moment <= now]
-    minutes: dict[int, int] = {}
-    for moment in recent:
-        minute = int(moment.timestamp() // 60)
-        minutes[minute] = minutes.get(minute, 0) + 1
-    return CommitRate(len(recent), max(minutes.values(), default=0), tables)
+    minutes = Counter(int(moment.timestamp() // 60) for moment in recent)
+    return len(recent), max(minutes.values(), default=0)
 
 
-def advise(kind: str, observed: CommitRate, provision: Provision) -> CapacityAdvice:
-    """Needed units for the busiest minute seen, with half as much again for bursts within it."""
+def advise(kind: str, commits: int, busiest_minute: int, tables: int, facts: Mapping[str, Any]) -> CapacityAdvice:
+    """Needed units for the busiest minute of the last day, with half as much again for bursts within it.
+
+    `facts` are the store's settings as last read, and its load of the last day, where CloudWatch was read.
+    """
     costs = LOG_STORE_COSTS if kind == LOG_STORE else COORDINATOR_COSTS
-    rate = observed.busiest_minute / 60
-    reads = _units(rate * sum(one.reads for one in costs if not one.of_reader))
-    writes = _units(rate * sum(one.writes for one in costs if not one.of_reader))
-    seen = observed.commits > 0
-    short = _short_of(provision, reads if seen else 0, writes if seen else 0)
-    return CapacityAdvice(
-        needed_read=reads if seen else None,
-        needed_write=writes if seen else None,
+    rate = busiest_minute / 60
+    load = facts.get("load") or {}
+    advice = CapacityAdvice(
+        needed_read=_units(rate * sum(one.reads for one in costs if not one.of_reader)) if commits else None,
+        needed_write=_units(rate * sum(one.writes for one in costs if not one.of_reader)) if commits else None,
         commits_per_second_peak=rate,
-        commits_last_day=observed.commits,
-        tables_seen=observed.tables,
+        commits_last_day=commits,
+        tables_seen=tables,
         rows=tuple((one.what, one.reads, one.writes) for one in costs),
-        provisioned_read=provision.read,
-        provisioned_write=provision.write,
-        on_demand=provision.on_demand,
-        throttled_read=provision.throttled_reads,
-        throttled_write=provision.throttled_writes,
-        short_of=short,
-        sentence=_sentence(observed, provision, reads, writes, short),
-        assumptions=_assumptions(kind, provision),
+        provisioned_read=facts.get("read_capacity") or 0,
+        provisioned_write=facts.get("write_capacity") or 0,
+        on_demand=facts.get("billing") == "on_demand",
+        throttled_read=load.get("read_throttles"),
+        throttled_write=load.get("write_throttles"),
+        short_of="",
+        sentence="",
+        assumptions=_assumptions(kind, load.get("peak_reads")),
     )
+    advice = replace(advice, short_of=_short_of(advice))
+    return replace(advice, sentence=_sentence(advice, busiest_minute))
 
 
 def _units(per_second: float) -> int:
     return max(1, math.ceil(per_second * HEADROOM))
 
 
-def _short_of(provision: Provision, reads: int, writes: int) -> str:
-    if provision.on_demand:
+def _short_of(advice: CapacityAdvice) -> str:
+    if advice.on_demand:
         return ""
     short = []
-    if reads > provision.read or provision.throttled_reads:
+    if (advice.needed_read or 0) > advice.provisioned_read or advice.throttled_read:
         short.append("reads")
-    if writes > provision.write or provision.throttled_writes:
+    if (advice.needed_write or 0) > advice.provisioned_write or advice.throttled_write:
         short.append("writes")
     return joined(short)
 
 
-def _sentence(observed: CommitRate, provision: Provision, reads: int, writes: int, short: str) -> str:
-    throttles = _throttles(provision)
-    if observed.commits == 0:
+def _sentence(advice: CapacityAdvice, busiest_minute: int) -> str:
+    throttles = _throttles(advice)
+    if advice.needed_read is None or advice.needed_write is None:
         return f"No commit of the last day was seen, so nothing is said of what it needs.{throttles}"
-    tables = counted(observed.tables, "Delta table")
+    tables = counted(advice.tables_seen, "Delta table")
     need = (
-        f"{counted(observed.commits, 'commit')} of {tables} in the last day, {thousands(observed.busiest_minute)} in "
-        f"the busiest minute, need {thousands(reads)} read and {thousands(writes)} write units a second"
+        f"{counted(advice.commits_last_day, 'commit')} of {tables} in the last day, {thousands(busiest_minute)} in "
+        f"the busiest minute, need {thousands(advice.needed_read)} read and {thousands(advice.needed_write)} write "
+        "units a second"
     )
-    if provision.on_demand:
+    if advice.on_demand:
         return f"{need}; on demand gives them.{throttles}"
-    has = f"; provisioned are {thousands(provision.read)} and {thousands(provision.write)}"
-    if short:
-        return f"{need}{has}: too few {short}. Provision more, or change to on demand.{throttles}"
+    has = f"; provisioned are {thousands(advice.provisioned_read)} and {thousands(advice.provisioned_write)}"
+    if advice.short_of:
+        return f"{need}{has}: too few {advice.short_of}. Provision more, or change to on demand.{throttles}"
     return f"{need}{has}, which is enough.{throttles}"
 
 
-def _throttles(provision: Provision) -> str:
-    reads, writes = provision.throttled_reads, provision.throttled_writes
+def _throttles(advice: CapacityAdvice) -> str:
+    reads, writes = advice.throttled_read, advice.throttled_write
     if reads is None or writes is None:
         return " Whether requests were throttled is not known: CloudWatch was not read."
     if not reads and not writes:
@@ -166,15 +147,12 @@ def _throttles(provision: Provision) -> str:
     return f" {counted(reads, 'read')} and {counted(writes, 'write')} were throttled in the last day."
 
 
-def _assumptions(kind: str, provision: Provision) -> tuple[str, ...]:
+def _assumptions(kind: str, peak_reads: float | None) -> tuple[str, ...]:
     per_refresh = "1 read unit" if kind == LOG_STORE else "half a read unit"
+    seen = f"CloudWatch saw up to {peak_reads:,.1f} read units a second, readers included." if peak_reads else ""
     return (
         f"Readers leave no trace in a log: each refresh of a table takes {per_refresh} besides.",
         "A commit that lost its race takes about as much as one that won, and is not counted.",
         f"The busiest minute is taken {HEADROOM:g} times, for bursts within it.",
-        *(
-            [f"CloudWatch saw up to {provision.peak_reads:,.1f} read units a second, readers included."]
-            if provision.peak_reads
-            else []
-        ),
+        *([seen] if seen else []),
     )

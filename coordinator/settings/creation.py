@@ -1,12 +1,10 @@
 """The plan of a new commit store: exactly the keys its writers look for, and better settings than they would give."""
 
-import json
-
 from changes.calls import Call
-from changes.plan import ChangePlan, Equivalents, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan
 from coordinator.protocols.stores import LOG_STORE, TTL_ATTRIBUTE
-from coordinator.settings.equivalents import created, dynamodb_cli
-from coordinator.settings.requests import CreateStore
+from coordinator.settings.equivalents import created
+from coordinator.settings.requests import CreateStore, NotPlanned
 from coordinator.settings.store_calls import (
     ACTIVE,
     ListStore,
@@ -24,7 +22,7 @@ from coordinator.settings.store_facts import (
     StoreFacts,
     differing,
     keys_in_words,
-    why_not_kind,
+    require_kind,
 )
 from lake.aws.dynamodb import StoreDescription
 
@@ -32,14 +30,17 @@ DELTA_UNITS = 5
 """Read and write units that both of Delta's clients give a table which they create themselves."""
 
 
-def plan_creation(change: CreateStore, facts: StoreFacts) -> ChangePlan | Refusal:
-    """A table of that name which is there already is finished if it is what the request would have made, and empty."""
+def creation_plan(change: CreateStore, facts: StoreFacts) -> ChangePlan:
+    """A table of that name which is there already is finished if it is what the request would have made, and empty.
+
+    Raises NotPlanned.
+    """
     found = facts.description
-    if found is not None and (reason := _why_not_ours(change, facts, found)):
-        return _refuse(change, *reason)
+    if found is not None:
+        _require_ours(change, facts, found)
     calls = _calls(change, facts.arn)
     if found is not None and facts.kind == change.kind and all(_holds(found, call) for call in calls):
-        return _refuse(change, "nothing-to-do", f"{change.name} exists already, just as asked for.")
+        raise NotPlanned(NOTHING_TO_DO, f"{change.name} exists already, just as asked for.")
     return ChangePlan(
         kind=change.ACT,
         subject=change.name,
@@ -47,7 +48,7 @@ def plan_creation(change: CreateStore, facts: StoreFacts) -> ChangePlan | Refusa
         calls=calls,
         conditions=(f"No DynamoDB table {change.name} exists in {facts.region}, or one that this plan began.",),
         consequences=_consequences(change),
-        equivalents=_equivalents(change, facts),
+        equivalents=created(facts, (call for call in calls if isinstance(call, StoreCall))),
         beside=beside_delta(change),
     )
 
@@ -73,24 +74,19 @@ def beside_delta(change: CreateStore) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _refuse(change: CreateStore, code: str, reason: str) -> Refusal:
-    return Refusal(change.ACT, change.name, reason, code)
-
-
-def _why_not_ours(change: CreateStore, facts: StoreFacts, found: StoreDescription) -> tuple[str, str] | None:
+def _require_ours(change: CreateStore, facts: StoreFacts, found: StoreDescription) -> None:
     if found.status not in ("ACTIVE", "CREATING"):
-        return "not-active", f"{change.name} exists, and DynamoDB says {found.status} of it: nothing was created."
-    code, reason = why_not_kind(change.name, found, change.kind)
-    if reason:
-        return code, f"{reason[:-1]}. Give the new store another name."
+        told = f"{change.name} exists, and DynamoDB says {found.status} of it: nothing was created."
+        raise NotPlanned("not-active", told)
+    require_kind(change.name, found, change.kind, " Give the new store another name.")
     indexes = (*found.global_indexes, *found.local_indexes)
     same = not differing(found, _birth_facts(change)) and not indexes
     if found.item_count or (facts.kind and facts.kind != change.kind) or not same:
-        return "exists", (
+        raise NotPlanned(
+            "exists",
             f"A DynamoDB table {change.name} exists already, with other settings or with items: nothing was created. "
-            "Change its settings where it is shown, or give the new store another name."
+            "Change its settings where it is shown, or give the new store another name.",
         )
-    return None
 
 
 def _calls(change: CreateStore, arn: str) -> tuple[Call, ...]:
@@ -164,11 +160,6 @@ def _consequences(change: CreateStore) -> tuple[str, ...]:
     if change.encryption not in ("", "aws"):
         told.append("Each writer and reader then needs the KMS key besides; without it every commit fails.")
     return tuple(told)
-
-
-def _equivalents(change: CreateStore, facts: StoreFacts) -> Equivalents:
-    calls = [(call.verb, json.loads(call.request)) for call in _calls(change, "") if isinstance(call, StoreCall)]
-    return created(change.name, facts.region, dynamodb_cli(calls, facts.region))
 
 
 def _key_in_words(encryption: str) -> str:

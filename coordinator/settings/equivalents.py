@@ -7,46 +7,41 @@ A resource written out by Levee would take back every setting that it forgets.
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from changes.plan import Equivalents
 from coordinator.protocols.stores import TTL_ATTRIBUTE
-from coordinator.settings.store_calls import TTL_ON, ttl_request
+from coordinator.settings.store_calls import TTL_ON, StoreCall, ttl_call
 from coordinator.settings.store_facts import StoreFacts
 from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, sdk_rules
 
-_CLI_NAMES = {
-    "CreateTable": "create-table",
-    "UpdateTable": "update-table",
-    "UpdateTimeToLive": "update-time-to-live",
-    "UpdateContinuousBackups": "update-continuous-backups",
-}
 _TABLE, _RULES = "aws_dynamodb_table", "aws_s3_bucket_lifecycle_configuration"
 _WAIT = "wait until describe-time-to-live says DISABLED, up to an hour"
 _HCL_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def dynamodb_cli(calls: Sequence[tuple[str, Mapping[str, Any]]], region: str) -> str:
+def _commands(calls: Iterable[StoreCall], region: str) -> Iterator[str]:
     """The calls as AWS CLI commands, with a wait after a table is created."""
-    lines = []
-    for operation, request in calls:
-        body = shlex.quote(json.dumps(request, ensure_ascii=False))
-        lines.append(f"aws dynamodb {_CLI_NAMES[operation]} --region {shlex.quote(region)} --cli-input-json {body}")
-        if operation == "CreateTable":
-            name = shlex.quote(str(request["TableName"]))
-            lines.append(f"aws dynamodb wait table-exists --region {shlex.quote(region)} --table-name {name}")
-    return "\n".join(lines)
+    where = f"--region {shlex.quote(region)}"
+    for call in calls:
+        verb = re.sub(r"\B(?=[A-Z])", "-", call.verb).lower()
+        yield f"aws dynamodb {verb} {where} --cli-input-json {shlex.quote(call.body)}"
+        if call.verb == "CreateTable":
+            yield f"aws dynamodb wait table-exists {where} --table-name {shlex.quote(call.table)}"
 
 
-def created(name: str, region: str, cli: str) -> Equivalents:
+def created(facts: StoreFacts, calls: Iterable[StoreCall]) -> Equivalents:
     """A table that is not there yet: Terraform can take it over once it is."""
-    return Equivalents(cli, imported(_TABLE, name, region, "Once the AWS CLI has made the table:"))
+    return _of_table(facts, _commands(calls, facts.region), "Once the AWS CLI has made the table:")
 
 
-def changed(facts: StoreFacts, cli: str, declares: str) -> Equivalents:
+def changed(facts: StoreFacts, calls: Iterable[StoreCall], declares: str) -> Equivalents:
     """A table with what its Terraform resource declares afterwards."""
-    return Equivalents(cli, imported(_TABLE, facts.name, facts.region, f"Then set {declares} in it."))
+    return _of_table(facts, _commands(calls, facts.region), f"Then set {declares} in it.")
+
+
+def _of_table(facts: StoreFacts, commands: Iterable[str], says: str) -> Equivalents:
+    return Equivalents("\n".join(commands), imported(_TABLE, facts.name, facts.region, says))
 
 
 def ttl_moved(facts: StoreFacts) -> Equivalents:
@@ -55,12 +50,12 @@ def ttl_moved(facts: StoreFacts) -> Equivalents:
     old, is_on = (found.ttl_attribute or "", found.ttl_status in TTL_ON) if found else ("", False)
     if is_on and not old:
         return Equivalents(not_offered=f"DynamoDB does not say by which attribute TTL of {facts.name} is on.")
-    off = dynamodb_cli([("UpdateTimeToLive", ttl_request(facts.name, old, on=False))] if is_on else [], facts.region)
-    on = dynamodb_cli([("UpdateTimeToLive", ttl_request(facts.name, TTL_ATTRIBUTE, on=True))], facts.region)
+    off = [ttl_call(facts.name, old, facts.arn, on=False)] if is_on else []
+    on = [ttl_call(facts.name, TTL_ATTRIBUTE, facts.arn, on=True)]
     first = f"set enabled = false in its block ttl and apply it, {_WAIT}, then " if is_on else f"{_WAIT}, then "
     says = f"Then {first}set {ttl_block(TTL_ATTRIBUTE, on=True)} in it."
-    cli = "\n".join([*([off] if off else []), f"# W{_WAIT[1:]}.", on])
-    return Equivalents(cli, imported(_TABLE, facts.name, facts.region, says))
+    commands = (*_commands(off, facts.region), f"# W{_WAIT[1:]}.", *_commands(on, facts.region))
+    return _of_table(facts, commands, says)
 
 
 def ttl_block(attribute: str, *, on: bool) -> str:

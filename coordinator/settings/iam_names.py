@@ -37,23 +37,19 @@ def names_of(connection: Connection, account: str = "*", new_stores: str = NEW_S
 
 def account_of(connection: Connection, stores: Iterable[CommitStore]) -> str:
     """The account's 12 digits, by the connection's role or by a store as last described; else "*"."""
-    arns = [connection.role_arn, *(str(_fact(one, "arn") or "") for one in stores)]
+    arns = [connection.role_arn, *(one.facts.get("arn") or "" for one in stores)]
     parts = (arn.split(":") for arn in arns)
     return next((one[4] for one in parts if len(one) > 5 and len(one[4]) == 12 and one[4].isdecimal()), "*")
 
 
 def bucket_key(bucket: Bucket, account: str) -> KmsKey | None:
     """The key of its default encryption, None for one of AWS's own, and where none was read."""
-    region = str(_fact(bucket, "region") or bucket.connection.region)
-    return kms_key(str(_fact(bucket, "encryption_key") or ""), region, account)
+    region = bucket.facts.get("region") or bucket.connection.region
+    return kms_key(bucket.facts.get("encryption_key") or "", region, account)
 
 
 def store_key(store: CommitStore, account: str) -> KmsKey | None:
-    return kms_key(str(_fact(store, "encryption") or ""), store.connection.region, account)
-
-
-def _fact(row: Bucket | CommitStore, name: str) -> object:
-    return row.facts.get(name) if isinstance(row.facts, dict) else None
+    return kms_key(store.facts.get("encryption") or "", store.connection.region, account)
 
 
 def _without_doubles(keys: Iterator[KmsKey | None]) -> tuple[KmsKey, ...]:

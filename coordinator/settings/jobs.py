@@ -15,7 +15,7 @@ from changes.plan import ChangePlan, Refusal
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket, observe_store
 from coordinator.own_records import records_for
-from coordinator.settings.gate import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanChangeParams, PlanChangeResult
+from coordinator.settings.actions import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanChangeParams, PlanChangeResult
 from coordinator.settings.permission_checks import Permissions, check_all
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
@@ -78,25 +78,8 @@ def check_permissions(context: JobContext, params: NoParams) -> str:
     return f"{held.count('yes'):,} held, {held.count('no'):,} missing, {held.count('unknown'):,} not known."
 
 
-@job_kind("create-store", queue="aws", verb=VERBS["create-store"])
-def create_store(context: JobContext, params: ChangeParams) -> str:
-    """Carry out one confirmed plan of a new store."""
-    return _apply(context, params)
-
-
-@job_kind("change-store", queue="aws", verb=VERBS["change-store"])
-def change_store(context: JobContext, params: ChangeParams) -> str:
-    """Carry out one confirmed plan."""
-    return _apply(context, params)
-
-
-@job_kind("change-bucket", queue="aws", verb=VERBS["change-bucket"])
-def change_bucket(context: JobContext, params: ChangeParams) -> str:
-    """Carry out one confirmed plan for a bucket."""
-    return _apply(context, params)
-
-
-def _apply(context: JobContext, params: ChangeParams) -> str:
+def carry_out(context: JobContext, params: ChangeParams) -> str:
+    """Carry out one confirmed plan for a store or a bucket, and read it again."""
     change = read_change_request(params["change"])
     connection = connection_of(context)
     with lake_to_change(context) as lake:
@@ -107,6 +90,10 @@ def _apply(context: JobContext, params: ChangeParams) -> str:
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, change)
     return _closing(context, plan, execution, change)
+
+
+for _kind, _verb in VERBS.items():
+    job_kind(_kind, queue="aws", verb=_verb)(carry_out)
 
 
 def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:

@@ -62,24 +62,17 @@ def with_days(rule: RawRule, days: int) -> str:
 
 
 def difference(wanted: Lifecycle, found: Lifecycle) -> str:
-    """How what S3 says now differs from what was to be written, in words; "" where both mean the same.
+    """What of what S3 says now differs from what was to be written; "" where both mean the same.
 
     Compared is what each rule holds, not its bytes: S3 may write a rule down in another order.
     """
-    missing = Counter(rule.tree for rule in wanted.rules) - Counter(rule.tree for rule in found.rules)
-    more = Counter(rule.tree for rule in found.rules) - Counter(rule.tree for rule in wanted.rules)
-    gone = {_name(tree) for tree in missing}
-    new = {_name(tree) for tree in more}
-    told = [
-        *(f"{name} reads otherwise" for name in sorted(gone & new)),
-        *(f"{name} is not there" for name in sorted(gone - new)),
-        *(f"{name} is there besides" for name in sorted(new - gone)),
-    ]
-    if len(told) > 5:
-        told = [*told[:5], f"{len(told) - 5} more differ"]
-    if not told and wanted.minimum_size and found.minimum_size and wanted.minimum_size != found.minimum_size:
+    ours, theirs = Counter(rule.tree for rule in wanted.rules), Counter(rule.tree for rule in found.rules)
+    names = sorted({_name(tree) for tree in (ours - theirs) + (theirs - ours)})
+    if len(names) > 5:
+        names = [*names[:5], f"{len(names) - 5} more"]
+    if not names and wanted.minimum_size and found.minimum_size and wanted.minimum_size != found.minimum_size:
         return f"the least size for transitions is {found.minimum_size}, not {wanted.minimum_size}"
-    return joined(told)
+    return joined(names)
 
 
 def _name(tree: Tree) -> str:

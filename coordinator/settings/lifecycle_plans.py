@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan
 from coordinator.protocols.deadlines import WARNED_BEFORE, moment_in_words
 from coordinator.protocols.lifecycle import MOST_RULES, LifecycleAction, is_on_temp_files
 from coordinator.protocols.waiting_files import SHORTEST_TEMP_DAYS
@@ -22,8 +22,8 @@ from coordinator.settings.lifecycle_merge import (
     with_rule,
     without_rule,
 )
-from coordinator.settings.requests import RemoveTempRule, SetMultipartRule, SetTempRule
-from lake.aws.lifecycle import Lifecycle, RawRule
+from coordinator.settings.requests import NotPlanned, RemoveTempRule, SetMultipartRule, SetTempRule, or_refusal
+from lake.aws.lifecycle import Lifecycle, RawRule, parse_rule
 
 LifecycleChange = SetTempRule | RemoveTempRule | SetMultipartRule
 TEMP_FOLDER = "_delta_log/.tmp/"
@@ -54,18 +54,17 @@ class BucketFacts:
     longest_commits: Mapping[str, float] = field(default_factory=dict)
 
 
-def plan_lifecycle(change: LifecycleChange, facts: BucketFacts, now: datetime) -> ChangePlan | Refusal:
-    """The one write that makes the change, or why nothing may be done."""
-    code, reason = _why_not(facts)
-    if reason or facts.lifecycle is None:
-        return _refuse(change, code, reason)
+@or_refusal
+def plan_lifecycle(change: LifecycleChange, facts: BucketFacts, now: datetime) -> ChangePlan:
+    """The one write that makes the change."""
+    lifecycle = _changeable(facts)
     match change:
         case SetTempRule():
-            return _set_temp_rule(change, facts, facts.lifecycle, now)
+            return _set_temp_rule(change, facts, lifecycle, now)
         case RemoveTempRule():
-            return _remove_temp_rule(change, facts, facts.lifecycle)
+            return _remove_temp_rule(change, facts, lifecycle)
         case SetMultipartRule():
-            return _set_multipart_rule(change, facts, facts.lifecycle)
+            return _set_multipart_rule(change, facts, lifecycle)
     assert_never(change)
 
 
@@ -94,94 +93,86 @@ def rule_of(lifecycle: Lifecycle, prefix: str) -> RawRule | None:
     return next((rule for rule in on_prefix if rule.id == own), on_prefix[0] if on_prefix else None)
 
 
-def _why_not(facts: BucketFacts) -> tuple[str, str]:
+def _changeable(facts: BucketFacts) -> Lifecycle:
+    """The rules as read; raises NotPlanned where none of them may be changed."""
     if facts.owned is False:
-        return "not-owned", (
+        raise NotPlanned(
+            "not-owned",
             f"The bucket {facts.bucket} belongs to another account than {facts.account}, that of this connection, and "
-            "only its owner can set lifecycle rules: use a connection of that account. Nothing was changed."
+            "only its owner can set lifecycle rules: use a connection of that account. Nothing was changed.",
         )
     if facts.lifecycle is None:
-        return "not-read", (
+        raise NotPlanned(
+            "not-read",
             f"The lifecycle rules of {facts.bucket} could not be read, so none can be changed without disturbing the "
-            f"others: {facts.unreadable}"
+            f"others: {facts.unreadable}",
         )
     if facts.mfa_delete:
-        return "mfa-delete", (
+        raise NotPlanned(
+            "mfa-delete",
             f"{facts.bucket} has MFA delete, and S3 takes no lifecycle rules for such a bucket: sweep its temp files "
-            "instead."
+            "instead.",
         )
-    return "", ""
+    return facts.lifecycle
 
 
-def _set_temp_rule(
-    change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime
-) -> ChangePlan | Refusal:
-    folder = temp_prefix(change.prefix)
+def _set_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, now: datetime) -> ChangePlan:
     least = least_days(facts.longest_commits.get(change.prefix, 0))
     if change.days < least:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "too-short",
             f"A temp file holds an accepted commit until it is published: give the rule {least} days or more, longer "
             "than the longest commit that was seen.",
         )
     if change.prefix not in facts.tables:
-        return _refuse(
-            change, "no-table", f"Levee knows no Delta table at s3://{facts.bucket}/{change.prefix}: observe it first."
-        )
+        told = f"Levee knows no Delta table at s3://{facts.bucket}/{change.prefix}: observe it first."
+        raise NotPlanned("no-table", told)
     oldest = facts.tables[change.prefix]
     bites = LifecycleAction(change.days, None).bites_at(oldest) if oldest else None
     if oldest and (bites is None or bites - now <= timedelta(days=1)):
-        return _refuse(
-            change,
+        raise NotPlanned(
             "unpublished",
             f"A commit of {change.prefix or 'this table'} has waited unpublished since {oldest:%d %b %Y %H:%M} UTC, "
             "and the rule would take its only copy: publish it first.",
         )
-    return _put_temp_rule(change, facts, lifecycle, folder)
+    waits: tuple[str, ...] = ()
+    if oldest and bites:
+        told = f"One waits since {moment_in_words(oldest)}: the rule takes its only copy at {moment_in_words(bites)}"
+        waits = (f"{told}, unless it is published before.",)
+    return _put_temp_rule(change, facts, lifecycle, waits)
 
 
-def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, folder: str) -> ChangePlan | Refusal:
+def _put_temp_rule(change: SetTempRule, facts: BucketFacts, lifecycle: Lifecycle, waits: tuple[str, ...]) -> ChangePlan:
+    folder = temp_prefix(change.prefix)
     standing = rule_of(lifecycle, change.prefix)
     own = temp_rule_id(change.prefix)
     versioned = facts.versioning in ("Enabled", "Suspended")
     if standing is not None and standing.id != own:
         if not standing.id:
-            return _refuse(
-                change,
+            raise NotPlanned(
                 "no-name",
                 f"A rule without a name deletes {folder} already: name it where it is kept, then change it here.",
             )
         xml = with_days(standing, change.days)
     else:
         xml = temp_rule_xml(own, folder, change.days, old_form=uses_old_form(lifecycle), versioned=versioned)
-    merged = with_rule(lifecycle, xml)
-    if standing is None and len(merged.rules) > MOST_RULES:
-        return _refuse(
-            change,
-            "no-room",
-            f"{facts.bucket} has {thousands(len(lifecycle.rules))} of {thousands(MOST_RULES)} lifecycle rules, so S3 "
-            "takes no other: sweep the temp files of its tables instead, which needs no rule.",
-        )
-    changed = next(rule for rule in merged.rules if rule.id == (standing.id if standing else own))
+    changed = parse_rule(xml)
     if standing is not None and standing.tree == changed.tree:
-        return _refuse(change, NOTHING_TO_DO, f"Rule {standing.id} deletes {folder} after {change.days} days already.")
+        raise NotPlanned(NOTHING_TO_DO, f"Rule {standing.id} deletes {folder} after {change.days} days already.")
     verb = "Change" if standing else "Add"
     says = f"{verb} rule {changed.id}: delete objects under {folder} after {counted(change.days, 'day')}."
     told = [
         f"Finished temp files under {folder} leave {counted(change.days, 'day')} after they were written, at the next "
         "midnight UTC.",
         f"A commit that waits unpublished longer than that is lost with its file: Levee warns {_warned(change.days)}.",
-        *_waiting(change, facts),
-        *_kept(lifecycle, changed.id),
+        *waits,
     ]
     if versioned and standing is None:
         kept = "Versions are kept in this bucket" if facts.versioning == "Enabled" else "Versions were kept before"
         told.append(f"{kept}: old versions of temp files leave as many days later.")
     title = f"{verb} the rule on temp files of {change.prefix or 'the bucket root'}"
-    return replace(
-        _plan(change, facts, title, lifecycle, merged, changed.id, xml, says, told), danger=BY_AGE_ALONE, can_lose=True
-    )
+    plan = _plan(change, facts, lifecycle, title, changed.id, xml, says, told)
+    return replace(plan, danger=BY_AGE_ALONE, can_lose=True)
 
 
 def _warned(days: int) -> str:
@@ -189,65 +180,37 @@ def _warned(days: int) -> str:
     return f"from {before} days before on" if days > before else "as soon as one waits"
 
 
-def _waiting(change: SetTempRule, facts: BucketFacts) -> list[str]:
-    """When the rule would take the oldest commit that waits now."""
-    oldest = facts.tables.get(change.prefix)
-    bites = LifecycleAction(change.days, None).bites_at(oldest) if oldest else None
-    if oldest is None or bites is None:
-        return []
-    return [
-        f"One waits since {moment_in_words(oldest)}: the rule takes its only copy at {moment_in_words(bites)}, unless "
-        "it is published before."
-    ]
-
-
-def _remove_temp_rule(change: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan | Refusal:
+def _remove_temp_rule(change: RemoveTempRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan:
     found = [rule for rule in lifecycle.rules if rule.id == change.rule]
     if not found:
-        return _refuse(change, NOTHING_TO_DO, f"{facts.bucket} has no rule {change.rule}.")
+        raise NotPlanned(NOTHING_TO_DO, f"{facts.bucket} has no rule {change.rule}.")
     prefix = prefix_of(found[0])
     if not is_on_temp_files(prefix):
-        return _refuse(
-            change,
+        raise NotPlanned(
             "not-a-temp-rule",
             f"Rule {change.rule} reaches {prefix or 'the whole bucket'} and not just temp files of one table: change "
             "it where it is kept.",
         )
-    merged = without_rule(lifecycle, change.rule)
-    told = [
-        f"Temp files under {prefix} then stay until somebody else deletes them; no commit is at risk.",
-        *_kept(lifecycle, change.rule),
-    ]
+    told = [f"Temp files under {prefix} then stay until somebody else deletes them; no commit is at risk."]
     title = f"Remove rule {change.rule} of {facts.bucket}"
     says = f"Remove rule {change.rule}, which deletes objects under {prefix}."
-    return _plan(change, facts, title, lifecycle, merged, change.rule, "", says, told)
+    return _plan(change, facts, lifecycle, title, change.rule, "", says, told)
 
 
-def _set_multipart_rule(change: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan | Refusal:
+def _set_multipart_rule(change: SetMultipartRule, facts: BucketFacts, lifecycle: Lifecycle) -> ChangePlan:
     other = next((rule.id for rule in lifecycle.rules if rule.id != MULTIPART_RULE_ID and ends_uploads(rule)), None)
     if other is not None:
         named = f"Rule {other}" if other else "A rule without a name"
-        return _refuse(change, NOTHING_TO_DO, f"{named} ends unfinished uploads in the whole bucket already.")
+        raise NotPlanned(NOTHING_TO_DO, f"{named} ends unfinished uploads in the whole bucket already.")
     xml = multipart_rule_xml(MULTIPART_RULE_ID, change.days, old_form=uses_old_form(lifecycle))
-    merged = with_rule(lifecycle, xml)
-    if len(merged.rules) > MOST_RULES:
-        return _refuse(
-            change, "no-room", f"{facts.bucket} has {thousands(MOST_RULES)} lifecycle rules, and S3 takes no other."
-        )
-    if {rule.tree for rule in merged.rules} == {rule.tree for rule in lifecycle.rules}:
-        return _refuse(
-            change,
-            NOTHING_TO_DO,
-            f"Rule {MULTIPART_RULE_ID} ends unfinished uploads after {change.days} days already.",
-        )
-    told = [
-        f"Parts of uploads that were begun and not finished within {counted(change.days, 'day')} are freed; no object "
-        "is deleted.",
-        *_kept(lifecycle, MULTIPART_RULE_ID),
-    ]
-    says = f"Rule {MULTIPART_RULE_ID}: end unfinished uploads after {counted(change.days, 'day')}."
+    if parse_rule(xml).tree in {rule.tree for rule in lifecycle.rules}:
+        told = f"Rule {MULTIPART_RULE_ID} ends unfinished uploads after {change.days} days already."
+        raise NotPlanned(NOTHING_TO_DO, told)
+    days = counted(change.days, "day")
+    freed = f"Parts of uploads that were begun and not finished within {days} are freed; no object is deleted."
+    says = f"Rule {MULTIPART_RULE_ID}: end unfinished uploads after {days}."
     title = f"End unfinished uploads in {facts.bucket}"
-    return _plan(change, facts, title, lifecycle, merged, MULTIPART_RULE_ID, xml, says, told)
+    return _plan(change, facts, lifecycle, title, MULTIPART_RULE_ID, xml, says, [freed])
 
 
 def ends_uploads(rule: RawRule) -> bool:
@@ -295,14 +258,18 @@ def _kept(lifecycle: Lifecycle, rule_id: str) -> list[str]:
 def _plan(
     change: LifecycleChange,
     facts: BucketFacts,
-    title: str,
     lifecycle: Lifecycle,
-    merged: Lifecycle,
+    title: str,
     rule_id: str,
     xml: str,
     says: str,
     consequences: list[str],
 ) -> ChangePlan:
+    """One rule put or, without `xml`, taken out."""
+    merged = with_rule(lifecycle, xml) if xml else without_rule(lifecycle, rule_id)
+    if len(merged.rules) > max(MOST_RULES, len(lifecycle.rules)):
+        told = f"{facts.bucket} has {thousands(len(lifecycle.rules))} of {thousands(MOST_RULES)} lifecycle rules"
+        raise NotPlanned("no-room", f"{told}, so S3 takes no other: sweep temp files instead, which needs no rule.")
     owner = facts.account if facts.owned else ""
     call = WriteLifecycle(facts.bucket, rule_id, xml, lifecycle.digest, says, not merged.rules, owner)
     return ChangePlan(
@@ -311,10 +278,6 @@ def _plan(
         title=title,
         calls=(call,),
         conditions=("The lifecycle configuration is, to the byte, the one that this plan was made from.",),
-        consequences=tuple(consequences),
+        consequences=(*consequences, *_kept(lifecycle, rule_id)),
         equivalents=lifecycle_changed(facts.bucket, facts.region, lifecycle, merged),
     )
-
-
-def _refuse(change: LifecycleChange, code: str, reason: str) -> Refusal:
-    return Refusal(change.ACT, change.bucket, reason, code)

@@ -1,20 +1,12 @@
 """From a change to its plan: read what it rests on, then plan. The same for a page and the worker that applies it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import CommitStore, DeltaTable, TtlMigration
 from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle
-from coordinator.settings.requests import (
-    ChangeRequest,
-    CleanWriterTest,
-    RemoveTempRule,
-    SetMultipartRule,
-    SetTempRule,
-    Sweep,
-)
+from coordinator.settings.requests import ChangeRequest, CleanWriterTest, OfBucket, SetTempRule, Sweep
 from coordinator.settings.store_calls import describe
 from coordinator.settings.store_facts import StoreFacts
 from coordinator.settings.store_plans import plan_store
@@ -44,14 +36,11 @@ def plan_now(
         return plan_sweep(change, connection, lake, now, progress)
     if isinstance(change, CleanWriterTest):
         return plan_clean(change, connection, lake, now)
-    if isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule):
+    if isinstance(change, OfBucket):
         prefix = change.prefix if isinstance(change, SetTempRule) else ""
         facts = read_bucket(connection, lake, change.bucket, prefix)
         return plan_lifecycle(change, facts, now)
-    store = read_store(connection, lake, change.name, now)
-    if store.description is None and not store.account:
-        store = replace(store, account=account_of(lake))
-    return plan_store(change, store)
+    return plan_store(change, read_store(connection, lake, change.name, now))
 
 
 def read_store(connection: Connection, lake: Lake, store_name: str, now: datetime) -> StoreFacts:

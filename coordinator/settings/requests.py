@@ -1,11 +1,13 @@
 """What may be asked for of a commit store or a bucket, as values that a form, a command and a job all share."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, get_args
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, get_args
 
+from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 
 _STORE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -45,10 +47,8 @@ class Capacity:
         if self.on_demand:
             return
         for name, units in (("read", self.read), ("write", self.write)):
-            if not _is_whole(units) or not 1 <= units <= MOST_UNITS:
-                raise ChangeInvalid(
-                    name, f"Give 1 to {MOST_UNITS:,} {name} units a second, or 0 of both for on demand."
-                )
+            told = f"Give 1 to {MOST_UNITS:,} {name} units a second, or 0 of both for on demand."
+            _require(name, 1 <= units <= MOST_UNITS, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,14 @@ class CreateStore:
     tags: tuple[tuple[str, str], ...] = ()
 
     def check(self) -> None:
-        _named("name", check_store(self.name))
-        if self.kind not in (LOG_STORE, COMMIT_COORDINATOR):
-            raise ChangeInvalid("kind", f"A commit store is a {LOG_STORE} or a {COMMIT_COORDINATOR}.")
+        _check_store(self.name)
+        is_known = self.kind in (LOG_STORE, COMMIT_COORDINATOR)
+        _require("kind", is_known, f"A commit store is a {LOG_STORE} or a {COMMIT_COORDINATOR}.")
         self.capacity.check()
-        _named("encryption", check_key_arn(self.encryption))
-        _named("tags", check_tags(self.tags))
+        is_key = self.encryption in ("", "aws") or _KEY_ARN.fullmatch(self.encryption) is not None
+        told = "Give the ARN of a KMS key, `aws` for the account's own, or nothing for the key of DynamoDB."
+        _require("encryption", is_key, told)
+        _check_tags(self.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class _OfStore:
     name: str
 
     def check(self) -> None:
-        _named("name", check_store(self.name))
+        _check_store(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class ChangeCapacity(_OfStore):
     capacity: Capacity
 
     def check(self) -> None:
-        _named("name", check_store(self.name))
+        _check_store(self.name)
         self.capacity.check()
 
 
@@ -135,70 +137,78 @@ class DisableTtl(_OfStore):
     ACT: ClassVar[str] = "disable-ttl"
 
 
+TTL_CHANGES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
+
+
 @dataclass(frozen=True, slots=True)
-class SetTempRule:
+class OfBucket:
+    """A change of a bucket, by its name."""
+
+    bucket: str
+
+    def check(self) -> None:
+        told = "The name of a bucket has 3 to 63 letters, digits, dots and hyphens."
+        _require("bucket", _BUCKET.fullmatch(self.bucket), told)
+
+
+@dataclass(frozen=True, slots=True)
+class SetTempRule(OfBucket):
     """A lifecycle rule on finished temp files. `prefix` is a table's key prefix without `_delta_log/.tmp/`."""
 
     ACT: ClassVar[str] = "set-temp-rule"
-    bucket: str
     prefix: str
     days: int = 3
 
     def check(self) -> None:
-        _named("bucket", check_bucket(self.bucket))
-        _named("prefix", check_prefix(self.prefix))
+        OfBucket.check(self)
+        _check_prefix(self.prefix)
         _check_days(self.days)
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveTempRule:
+class RemoveTempRule(OfBucket):
     """Remove a lifecycle rule that reaches nothing but one table's `_delta_log/.tmp/`."""
 
     ACT: ClassVar[str] = "remove-temp-rule"
-    bucket: str
     rule: str
 
     def check(self) -> None:
-        _named("bucket", check_bucket(self.bucket))
-        if not self.rule:
-            raise ChangeInvalid("rule", "Name the rule: one without a name cannot be told from others.")
+        OfBucket.check(self)
+        _require("rule", self.rule, "Name the rule: one without a name cannot be told from others.")
 
 
 @dataclass(frozen=True, slots=True)
-class SetMultipartRule:
+class SetMultipartRule(OfBucket):
     """A lifecycle rule that ends uploads begun and never finished, in the whole bucket."""
 
     ACT: ClassVar[str] = "set-multipart-rule"
-    bucket: str
     days: int = 7
 
     def check(self) -> None:
-        _named("bucket", check_bucket(self.bucket))
+        OfBucket.check(self)
         _check_days(self.days)
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(OfBucket):
     """Delete finished temp files last written before `before` (ISO 8601, UTC); `prefix` "" is every known table."""
 
     ACT: ClassVar[str] = "sweep"
-    bucket: str
     before: str
     prefix: str = ""
 
     def check(self) -> None:
-        _named("bucket", check_bucket(self.bucket))
-        _named("prefix", check_prefix(self.prefix))
-        if _moment(self.before) is None:
-            raise ChangeInvalid("before", "Give a moment with its time zone, such as 2026-11-18T00:00:00+00:00.")
+        OfBucket.check(self)
+        _check_prefix(self.prefix)
+        told = "Give a moment with its time zone, such as 2026-11-18T00:00:00+00:00."
+        try:
+            _require("before", self.moment.tzinfo, told)
+        except ValueError as error:
+            raise ChangeInvalid("before", told) from error
 
     @property
     def moment(self) -> datetime:
-        """Raises ChangeInvalid for a change that was not checked."""
-        found = _moment(self.before)
-        if found is None:
-            raise ChangeInvalid("before", "Give a moment with its time zone.")
-        return found
+        return datetime.fromisoformat(self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +219,9 @@ class CleanWriterTest(_OfStore):
     token: str
 
     def check(self) -> None:
-        _named("name", check_store(self.name))
-        if not _TOKEN.fullmatch(self.token):
-            raise ChangeInvalid("token", "Give the token of a writer test, 32 letters and digits as it was printed.")
+        _check_store(self.name)
+        told = "Give the token of a writer test, 32 letters and digits as it was printed."
+        _require("token", _TOKEN.fullmatch(self.token), told)
 
 
 ChangeRequest = (
@@ -238,116 +248,87 @@ def change_request_document(change: ChangeRequest) -> dict[str, object]:
 
 
 def read_change_request(document: Mapping[str, Any]) -> ChangeRequest:
-    """A checked change from JSON or a form's values. Raises ChangeInvalid, whatever the document holds."""
-    kind = CHANGES.get(str(document.get("act")))
-    if kind is None:
-        raise ChangeInvalid("act", f"There is no change of that name; there are {', '.join(sorted(CHANGES))}.")
-    values = {one.name: document[one.name] for one in fields(kind) if one.name in document}
-    if isinstance(values.get("capacity"), Mapping):
-        values["capacity"] = Capacity(**{key: values["capacity"].get(key, 0) for key in ("read", "write")})
+    """The change that `change_request_document` wrote."""
+    values = {name: value for name, value in document.items() if name != "act"}
+    if "capacity" in values:
+        values["capacity"] = Capacity(**values["capacity"])
     if "tags" in values:
-        values["tags"] = _pairs(values["tags"])
-    try:
-        change: ChangeRequest = kind(**values)
-    except TypeError as error:
-        raise ChangeInvalid("act", f"The change {kind.ACT} is not complete: {error}.") from error
-    _check_types(change)
-    change.check()
+        values["tags"] = tuple((key, value) for key, value in values["tags"])
+    change: ChangeRequest = CHANGES[document["act"]](**values)
     return change
 
 
 def is_of_store(change: ChangeRequest) -> bool:
     """Whether it is about a commit store; else it is about a bucket."""
-    return not isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule | Sweep)
+    return not isinstance(change, OfBucket)
 
 
 def subject_name(change: ChangeRequest) -> str:
     """The DynamoDB table or the bucket that it is about."""
-    if isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule | Sweep):
-        return change.bucket
-    return change.name
+    return change.bucket if isinstance(change, OfBucket) else change.name
 
 
-def _check_types(change: ChangeRequest) -> None:
-    expected = {"str": str, "int": int, "bool": bool, "Capacity": Capacity}
-    for one in fields(change):
-        value, named = getattr(change, one.name), str(getattr(one.type, "__name__", one.type))
-        if named in expected and type(value) is not expected[named]:
-            raise ChangeInvalid(one.name, f"{one.name} is no {named}.")
+class NotPlanned(Exception):
+    """Why a change must not be made now: a short word for it, as `Refusal.why` has it, and one sentence."""
+
+    def __init__(self, why: str, reason: str, title: str = "") -> None:
+        super().__init__(reason)
+        self.why = why
+        self.title = title
 
 
-def _pairs(tags: object) -> tuple[tuple[str, str], ...]:
-    given = tags.items() if isinstance(tags, Mapping) else tags
-    try:
-        return tuple((key, value) for key, value in given)  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
-        raise ChangeInvalid("tags", "Give each tag a key and a value.") from error
+P = ParamSpec("P")
+Change = TypeVar("Change", bound=ChangeRequest)
 
 
-def _named(field: str, reason: str) -> None:
-    if reason:
-        raise ChangeInvalid(field, reason)
+def or_refusal(
+    plan: Callable[Concatenate[Change, P], ChangePlan],
+) -> Callable[Concatenate[Change, P], ChangePlan | Refusal]:
+    """The planner of a change, with what it raises as NotPlanned for its answer."""
+
+    @wraps(plan)
+    def planned(change: Change, /, *args: P.args, **kwargs: P.kwargs) -> ChangePlan | Refusal:
+        try:
+            return plan(change, *args, **kwargs)
+        except NotPlanned as refused:
+            return Refusal(change.ACT, subject_name(change), str(refused), refused.why, refused.title)
+
+    return planned
+
+
+def _require(field: str, holds: object, sentence: str) -> None:
+    if not holds:
+        raise ChangeInvalid(field, sentence)
 
 
 def _check_days(days: int) -> None:
-    if not _is_whole(days) or not 1 <= days <= MOST_DAYS:
-        raise ChangeInvalid("days", f"Give 1 to {MOST_DAYS:,} days.")
+    _require("days", 1 <= days <= MOST_DAYS, f"Give 1 to {MOST_DAYS:,} days.")
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _check_store(name: str) -> None:
+    told = "The name of a DynamoDB table has 3 to 255 letters, digits, underscores, dots and hyphens."
+    _require("name", _STORE.fullmatch(name), told)
 
 
-def _moment(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        return None
-    return found if found.tzinfo else None
-
-
-def check_store(name: object) -> str:
-    if isinstance(name, str) and _STORE.fullmatch(name):
-        return ""
-    return "The name of a DynamoDB table has 3 to 255 letters, digits, underscores, dots and hyphens."
-
-
-def check_bucket(name: object) -> str:
-    if isinstance(name, str) and _BUCKET.fullmatch(name):
-        return ""
-    return "The name of a bucket has 3 to 63 letters, digits, dots and hyphens."
-
-
-def check_prefix(prefix: object) -> str:
+def _check_prefix(prefix: str) -> None:
     """A key prefix without slashes at its ends; "" is the root of the bucket."""
-    if not isinstance(prefix, str) or prefix != prefix.strip("/"):
-        return "Give the key prefix without slashes at its ends."
+    _require("prefix", prefix == prefix.strip("/"), "Give the key prefix without slashes at its ends.")
     try:
         size = len(prefix.encode())
-    except UnicodeEncodeError:
-        return "The prefix is not valid Unicode."
-    if size > LONGEST_PREFIX - len("/_delta_log/.tmp/"):
-        return f"A key has at most {LONGEST_PREFIX:,} bytes, and this prefix leaves no room for _delta_log/.tmp/."
-    if any(ord(letter) < 32 for letter in prefix):
-        return "A lifecycle rule cannot name a prefix with control characters."
-    return ""
+    except UnicodeEncodeError as error:
+        raise ChangeInvalid("prefix", "The prefix is not valid Unicode.") from error
+    too_long = f"A key has at most {LONGEST_PREFIX:,} bytes, and this prefix leaves no room for _delta_log/.tmp/."
+    _require("prefix", size <= LONGEST_PREFIX - len("/_delta_log/.tmp/"), too_long)
+    is_plain = all(ord(letter) >= 32 for letter in prefix)
+    _require("prefix", is_plain, "A lifecycle rule cannot name a prefix with control characters.")
 
 
-def check_key_arn(key: object) -> str:
-    if key in ("", "aws") or (isinstance(key, str) and _KEY_ARN.fullmatch(key)):
-        return ""
-    return "Give the ARN of a KMS key, `aws` for the account's own, or nothing for the key of DynamoDB."
-
-
-def check_tags(tags: Sequence[tuple[object, object]]) -> str:
+def _check_tags(tags: tuple[tuple[str, str], ...]) -> None:
     """AWS's rules for tags: at most 50, keys of 1 to 128, values of up to 256 characters, none of them twice."""
-    if len(tags) > MOST_TAGS:
-        return f"A DynamoDB table has at most {MOST_TAGS} tags."
+    _require("tags", len(tags) <= MOST_TAGS, f"A DynamoDB table has at most {MOST_TAGS} tags.")
     for key, value in tags:
-        if not isinstance(key, str) or not isinstance(value, str):
-            return "Tags are text."
-        if not 1 <= len(key) <= 128 or len(value) > 256 or not _TAG.fullmatch(key) or not _TAG.fullmatch(value):
-            return f"The tag {key[:40]!r} is not one that AWS takes: letters, digits, spaces and . : / = + @ - _."
-        if key.lower().startswith("aws:"):
-            return "Tags that begin with aws: belong to AWS."
-    return "" if len({key for key, _ in tags}) == len(tags) else "A tag is named twice."
+        is_short = 1 <= len(key) <= 128 and len(value) <= 256
+        told = f"The tag {key[:40]!r} is not one that AWS takes: letters, digits, spaces and . : / = + @ - _."
+        _require("tags", is_short and _TAG.fullmatch(key) and _TAG.fullmatch(value), told)
+        _require("tags", not key.lower().startswith("aws:"), "Tags that begin with aws: belong to AWS.")
+    _require("tags", len({key for key, _ in tags}) == len(tags), "A tag is named twice.")

@@ -78,17 +78,13 @@ class LifecycleView:
 
 
 def view_of_rules(
-    raw: Sequence[object], tables: Sequence[TableInBucket], now: datetime, least_size_moved: str = ""
+    raw: Sequence[Mapping[str, Any]], tables: Sequence[TableInBucket], now: datetime, least_size_moved: str = ""
 ) -> LifecycleView:
-    """`raw` are the rules in the shape of the AWS SDKs' JSON; what is no rule is left out, but counted.
+    """`raw` are the rules in the shape of the AWS SDKs' JSON.
 
     `least_size_moved` is the bucket's word for the least size of transitions.
     """
-    pairs = [
-        (one, rule)
-        for one in raw
-        if isinstance(one, Mapping) and (rule := read_rule(one, least_size_moved)) is not None
-    ]
+    pairs = [(one, rule) for one in raw if (rule := read_rule(one, least_size_moved)) is not None]
     served = _served([rule for one, rule in pairs if one.get("Status") == "Enabled"], tables)
     return LifecycleView(
         rules=tuple(_reach(one, rule, tables, now) for one, rule in pairs),

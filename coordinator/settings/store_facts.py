@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from coordinator.protocols.stores import LOG_STORE
 from coordinator.protocols.wording import joined
 from coordinator.settings.capacity import CapacityAdvice
+from coordinator.settings.requests import NotPlanned
+from lake.aws.arns import partition_of
 from lake.aws.dynamodb import StoreDescription
 from lake.delta import coordinator_items, log_store
 
@@ -48,32 +50,32 @@ class StoreFacts:
     def arn(self) -> str:
         if self.description is not None and self.description.arn:
             return self.description.arn
-        partition = "aws-cn" if self.region.startswith("cn-") else "aws-us-gov" if "-gov-" in self.region else "aws"
-        return f"arn:{partition}:dynamodb:{self.region}:{self.account or '*'}:table/{self.name}"
+        return f"arn:{partition_of(self.region)}:dynamodb:{self.region}:{self.account or '*'}:table/{self.name}"
 
 
-def why_not_changed(facts: StoreFacts) -> tuple[str, str]:
-    """Code and sentence of what forbids any change of this table now; ("", "") where nothing does."""
+def require_changeable(facts: StoreFacts) -> StoreDescription:
+    """The table as described; raises NotPlanned where something forbids any change of it now."""
     found = facts.description
     if found is None:
-        return "absent", f"There is no DynamoDB table {facts.name} in {facts.region}: nothing can be changed."
+        raise NotPlanned(
+            "absent", f"There is no DynamoDB table {facts.name} in {facts.region}: nothing can be changed."
+        )
     if found.status != "ACTIVE":
         reason = _WAITING.get(found.status, f"DynamoDB says {found.status or 'nothing'} of it, not ACTIVE.")
-        return "not-active", f"Nothing was changed of {facts.name}: {reason}"
-    return why_not_kind(facts.name, found, facts.kind)
+        raise NotPlanned("not-active", f"Nothing was changed of {facts.name}: {reason}")
+    require_kind(facts.name, found, facts.kind)
+    return found
 
 
-def why_not_kind(name: str, found: StoreDescription, kind: str) -> tuple[str, str]:
-    """Whether the table is one of its kind, by its keys: a table that is not serves something else."""
+def require_kind(name: str, found: StoreDescription, kind: str, instead: str = "") -> None:
+    """Raises NotPlanned unless the table is one of its kind, by its keys: one that is not serves something else."""
     expected = EXPECTED_KEYS.get(kind)
     if expected is None:
-        return "unknown-kind", f"{name} is no commit store that Levee knows: declare it with its kind first."
+        raise NotPlanned("unknown-kind", f"{name} is no commit store that Levee knows: declare it with its kind first.")
     if found.key_schema != expected:
-        return "wrong-key-schema", (
-            f"{name} has the key {keys_in_words(found.key_schema)}, and a {NOUNS[kind]} has {keys_in_words(expected)}: "
-            "it is none, and Levee changes nothing of it."
-        )
-    return "", ""
+        has, needs = keys_in_words(found.key_schema), keys_in_words(expected)
+        told = f"{name} has the key {has}, and a {NOUNS[kind]} has {needs}: it is none, and Levee changes nothing of it"
+        raise NotPlanned("wrong-key-schema", f"{told}.{instead}")
 
 
 def keys_in_words(keys: tuple[tuple[str, str, str], ...]) -> str:

@@ -1,14 +1,13 @@
 """Plans for commit stores: create one, change its capacity, protection, recovery and TTL. Pure: nothing is sent."""
 
-import json
 from typing import assert_never
 
 from changes.calls import Call
-from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands
-from coordinator.settings.creation import plan_creation
-from coordinator.settings.equivalents import changed, dynamodb_cli, ttl_block, ttl_moved
+from coordinator.settings.creation import creation_plan
+from coordinator.settings.equivalents import changed, ttl_block, ttl_moved
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -18,6 +17,8 @@ from coordinator.settings.requests import (
     DisableTtl,
     EnableTtl,
     MigrateTtl,
+    NotPlanned,
+    or_refusal,
 )
 from coordinator.settings.store_calls import (
     ACTIVE,
@@ -31,20 +32,18 @@ from coordinator.settings.store_calls import (
     store_call,
     ttl_call,
 )
-from coordinator.settings.store_facts import SettingValue, StoreFacts, why_not_changed
+from coordinator.settings.store_facts import SettingValue, StoreFacts, require_changeable
 from lake.aws.dynamodb import StoreDescription
 
 StoreChange = CreateStore | ChangeCapacity | ChangeProtection | ChangeRecovery | EnableTtl | MigrateTtl | DisableTtl
 
 
-def plan_store(change: StoreChange, facts: StoreFacts) -> ChangePlan | Refusal:
-    """The calls that make the change on the table as it is, or why nothing may be done."""
+@or_refusal
+def plan_store(change: StoreChange, facts: StoreFacts) -> ChangePlan:
+    """The calls that make the change on the table as it is."""
     if isinstance(change, CreateStore):
-        return plan_creation(change, facts)
-    code, reason = why_not_changed(facts)
-    found = facts.description
-    if reason or found is None:
-        return _refuse(change, code, reason)
+        return creation_plan(change, facts)
+    found = require_changeable(facts)
     match change:
         case ChangeCapacity():
             return _capacity(change, facts, found)
@@ -61,11 +60,10 @@ def plan_store(change: StoreChange, facts: StoreFacts) -> ChangePlan | Refusal:
     assert_never(change)
 
 
-def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
+def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
     wanted = change.capacity
     if indexes := [*found.global_indexes, *found.local_indexes]:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "extra-indexes",
             f"{change.name} has {'the index' if len(indexes) == 1 else 'the indexes'} {joined(indexes)}, which no "
             "writer makes and which have a capacity of their own: change its capacity where they are kept.",
@@ -75,7 +73,7 @@ def _capacity(change: ChangeCapacity, facts: StoreFacts, found: StoreDescription
         has += (("read_capacity", found.read_capacity), ("write_capacity", found.write_capacity))
     will = capacity_facts(wanted)
     if has == will:
-        return _refuse(change, NOTHING_TO_DO, f"{change.name} is {capacity_in_words(wanted)} already.")
+        raise NotPlanned(NOTHING_TO_DO, f"{change.name} is {capacity_in_words(wanted)} already.")
     request = {"TableName": change.name, **billing_request(wanted)}
     call = store_call(
         "UpdateTable", request, f"Make {change.name} {capacity_in_words(wanted)}.", (ACTIVE, *has), will, facts.arn
@@ -117,10 +115,10 @@ def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
+def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
     word = "on" if change.on else "off"
     if found.deletion_protection == change.on:
-        return _refuse(change, NOTHING_TO_DO, f"Deletion protection of {change.name} is {word} already.")
+        raise NotPlanned(NOTHING_TO_DO, f"Deletion protection of {change.name} is {word} already.")
     call = store_call(
         "UpdateTable",
         {"TableName": change.name, "DeletionProtectionEnabled": change.on},
@@ -138,16 +136,15 @@ def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescrip
     return _plan(change, facts, title, (call,), (told,), declares, danger)
 
 
-def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
+def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
     word = "on" if change.on else "off"
     if found.point_in_time_recovery is None:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "not-read",
             f"Whether point-in-time recovery of {change.name} is on could not be read: {_why(found)}",
         )
     if found.point_in_time_recovery == change.on:
-        return _refuse(change, NOTHING_TO_DO, f"Point-in-time recovery of {change.name} is {word} already.")
+        raise NotPlanned(NOTHING_TO_DO, f"Point-in-time recovery of {change.name} is {word} already.")
     call = store_call(
         "UpdateContinuousBackups",
         {"TableName": change.name, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": change.on}},
@@ -163,22 +160,17 @@ def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription
     return _plan(change, facts, title, (call,), (told,) if change.on else (), declares, danger)
 
 
-def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
-    if reason := _why_no_ttl(change, facts, found):
-        return reason
+def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
+    _require_ttl_free(change, facts, found)
     status, attribute = found.ttl_status, found.ttl_attribute
-    if status in TTL_ON and attribute == TTL_ATTRIBUTE:
-        return _refuse(change, NOTHING_TO_DO, f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
     if status in TTL_ON:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "other-attribute",
             f"TTL of {change.name} is on {attribute or 'another attribute'}, and DynamoDB allows one at a time: "
             f"move it to {TTL_ATTRIBUTE} instead.",
         )
     if status != "DISABLED":
-        return _refuse(
-            change,
+        raise NotPlanned(
             "changing",
             f"TTL of {change.name} is being switched off, which takes up to an hour: try again then.",
         )
@@ -196,16 +188,11 @@ def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -
     return _plan(change, facts, title, (call,), tuple(told), ttl_block(TTL_ATTRIBUTE, on=True))
 
 
-def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
-    if reason := _why_no_ttl(change, facts, found):
-        return reason
+def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
+    _require_ttl_free(change, facts, found)
     attribute = found.ttl_attribute or ""
-    if found.ttl_status in TTL_ON and attribute == TTL_ATTRIBUTE:
-        return _refuse(change, NOTHING_TO_DO, f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
     if found.ttl_status == "DISABLED":
-        return _refuse(
-            change, "nothing-to-move", f"TTL of {change.name} is off: switch it on by {TTL_ATTRIBUTE} instead."
-        )
+        raise NotPlanned("nothing-to-move", f"TTL of {change.name} is off: switch it on by {TTL_ATTRIBUTE} instead.")
     calls: tuple[Call, ...] = (
         BeginTtlMigration(
             change.name,
@@ -235,14 +222,12 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
     )
 
 
-def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan | Refusal:
-    if facts.is_migrating:
-        return _under_way(change)
+def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
+    _require_no_move(facts)
     if found.ttl_status in TTL_OFF:
-        return _refuse(change, NOTHING_TO_DO, f"TTL of {change.name} is off already, or about to be.")
+        raise NotPlanned(NOTHING_TO_DO, f"TTL of {change.name} is off already, or about to be.")
     if found.ttl_status != "ENABLED" or not found.ttl_attribute:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "changing",
             f"TTL of {change.name} is {found.ttl_status or 'not known'}: try again once it is ENABLED.",
         )
@@ -255,32 +240,32 @@ def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription)
     return _plan(change, facts, title, (call,), told, ttl_block(found.ttl_attribute, on=False))
 
 
-def _why_no_ttl(change: EnableTtl | MigrateTtl, facts: StoreFacts, found: StoreDescription) -> Refusal | None:
+def _require_ttl_free(change: EnableTtl | MigrateTtl, facts: StoreFacts, found: StoreDescription) -> None:
+    """Raises NotPlanned where TTL must not be switched on."""
     if facts.kind == COMMIT_COORDINATOR:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "coordinator",
             f"{change.name} is a coordinator: registrations must never expire, so TTL stays off. A table whose "
             "registration is deleted can be neither read nor written.",
         )
-    if facts.is_migrating:
-        return _under_way(change)
+    _require_no_move(facts)
     if facts.before_ttl:
         more = len(facts.before_ttl) - 3
         tables = f"{joined(facts.before_ttl[:3])}{f' and {more:,} more' if more > 0 else ''}"
-        return _refuse(
-            change,
+        raise NotPlanned(
             "unpublished",
             f"An entry of {tables} carries a time to expire although the file of its commit is not there: TTL would "
             "let another commit take the version. That comes first.",
         )
     if found.ttl_status is None:
-        return _refuse(change, "not-read", f"Whether TTL of {change.name} is on could not be read: {_why(found)}")
-    return None
+        raise NotPlanned("not-read", f"Whether TTL of {change.name} is on could not be read: {_why(found)}")
+    if found.ttl_status in TTL_ON and found.ttl_attribute == TTL_ATTRIBUTE:
+        raise NotPlanned(NOTHING_TO_DO, f"TTL of {change.name} is on {TTL_ATTRIBUTE} already.")
 
 
-def _under_way(change: StoreChange) -> Refusal:
-    return _refuse(change, "under-way", f"TTL of {change.name} is being moved already: let that end, or stop it first.")
+def _require_no_move(facts: StoreFacts) -> None:
+    if facts.is_migrating:
+        raise NotPlanned("under-way", f"TTL of {facts.name} is being moved already: let that end, or stop it first.")
 
 
 def _why(found: StoreDescription) -> str:
@@ -296,7 +281,6 @@ def _plan(
     declares: str,
     danger: str = "",
 ) -> ChangePlan:
-    cli = dynamodb_cli([(call.verb, json.loads(call.request)) for call in calls], facts.region)
     return ChangePlan(
         change.ACT,
         change.name,
@@ -305,7 +289,7 @@ def _plan(
         consequences,
         conditions=_conditions(facts),
         danger=danger,
-        equivalents=changed(facts, cli, declares),
+        equivalents=changed(facts, calls, declares),
     )
 
 
@@ -314,7 +298,3 @@ def _conditions(facts: StoreFacts) -> tuple[str, ...]:
         f"DynamoDB says ACTIVE of {facts.name}.",
         "Its key fits its kind, and its settings have not changed since they were read.",
     )
-
-
-def _refuse(change: StoreChange, code: str, reason: str) -> Refusal:
-    return Refusal(change.ACT, change.name, reason, code)

@@ -7,13 +7,13 @@ from functools import partial
 
 from django.db.models import QuerySet
 
-from changes.plan import ChangePlan, Equivalents, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.elsewhere import held_elsewhere, rows_elsewhere, seen_anywhere
 from coordinator.observation.surveys import Place
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.settings.requests import Sweep
+from coordinator.settings.requests import NotPlanned, Sweep, or_refusal
 from coordinator.settings.sweep import FINISHED, SweepTable, Tally, sweep_table
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -23,37 +23,36 @@ MOST_TABLES = 500
 """Tables that one sweep cleans; the next takes the rest."""
 
 
+@or_refusal
 def plan_sweep(
     change: Sweep,
     connection: Connection,
     lake: Lake,
     now: datetime,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> ChangePlan | Refusal:
+) -> ChangePlan:
     """Judge every old temp file of the tables; `progress` hears how many of them are done, and may raise.
 
     Raises AwsError.
     """
     if now - change.moment < timedelta(seconds=QUIET_SECONDS):
-        return _refuse(
-            change,
+        raise NotPlanned(
             "too-young",
             f"Sweep only files older than {duration(QUIET_SECONDS)}: a commit may take that long.",
         )
     stores = [store.name for store in CommitStore.objects.filter(connection=connection, kind="log_store")]
     if not stores:
-        return _refuse(
-            change,
+        raise NotPlanned(
             "no-log-store",
             "No log store of this connection is known, so nothing tells which temp files an entry still needs.",
         )
     tables = list(_tables(change, connection))
     if not tables:
-        return _refuse(change, "no-table", f"Levee knows no Delta table at s3://{change.bucket}/{change.prefix}.")
+        raise NotPlanned("no-table", f"Levee knows no Delta table at s3://{change.bucket}/{change.prefix}.")
     shared = _of_several_locks(tables)
     calls = [sweep_call(change, table, stores) for table in tables if table.pk not in shared]
     if not calls:
-        return _refuse(change, "several-locks", _left_out(len(shared)))
+        raise NotPlanned("several-locks", _left_out(len(shared)))
     return _plan(change, calls, lake, progress, [_left_out(len(shared))] if shared else [])
 
 
@@ -102,7 +101,7 @@ def _plan(
     lake: Lake,
     progress: Callable[[int, int], None],
     left_out: Sequence[str],
-) -> ChangePlan | Refusal:
+) -> ChangePlan:
     whole = Tally()
     with_files = []
     for number, call in enumerate(calls, start=1):
@@ -116,7 +115,7 @@ def _plan(
         reason = (
             f"{counted(len(calls), 'table')} looked at: no finished temp file is that old. {' '.join(kept)}".strip()
         )
-        return _refuse(change, "nothing-to-do", reason)
+        raise NotPlanned(NOTHING_TO_DO, reason)
     return ChangePlan(
         kind=change.ACT,
         subject=change.bucket,
@@ -161,7 +160,3 @@ def _equivalents(change: Sweep, tally: Tally) -> Equivalents:
 def _kept(tally: Tally) -> list[str]:
     kept = sorted((why, count) for why, count in tally.verdicts.items() if why != FINISHED)
     return [f"{counted(count, 'file')} kept, for {why}." for why, count in kept]
-
-
-def _refuse(change: Sweep, code: str, reason: str) -> Refusal:
-    return Refusal(change.ACT, change.bucket, reason, code)

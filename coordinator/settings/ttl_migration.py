@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from coordinator.models import TtlMigration
 from coordinator.protocols.stores import TTL_ATTRIBUTE
+from lake.aws.dynamodb import StoreDescription
 from lake.aws.errors import AwsError
 
 Phase = TtlMigration.Phase
@@ -18,15 +19,6 @@ GIVE_UP = timedelta(hours=24)
 SETTLES_IN = timedelta(minutes=5)
 _NOT_SHOWN = "DynamoDB took the change and does not show it yet: asked again in a minute."
 _REFUSED_FOR_GOOD = frozenset({"ResourceNotFoundException", "TableNotFoundException"})
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What DynamoDB said: `table_status` "" where there is no table, `ttl_status` None where it could not be read."""
-
-    table_status: str
-    ttl_status: str | None = None
-    ttl_attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +36,15 @@ class TtlStep:
     wait: timedelta = LOOK_EVERY
 
 
-def next_move(phase: Phase, from_attribute: str, seen: Seen, *, settled: bool = True) -> TtlStep:
-    """Decide from the phase and from what is seen, so that a move that was made and not noted is not made again.
+def next_move(phase: Phase, from_attribute: str, seen: StoreDescription | None, *, settled: bool = True) -> TtlStep:
+    """Decide from the phase and the table as described, so that a move that was made and not noted is not made again.
 
     `settled` is false just after a change, while DynamoDB may still describe what was before.
     """
-    if seen.table_status != "ACTIVE":
-        return _table_is_away(phase, seen)
+    if seen is None or seen.status in ("DELETING", "ARCHIVED"):
+        return TtlStep(Phase.FAILED, "The DynamoDB table is gone: nothing is left to move.")
+    if seen.status != "ACTIVE":
+        return TtlStep(phase, f"DynamoDB says {seen.status} of the table: waits until it is ACTIVE.")
     if seen.ttl_status is None:
         return TtlStep(phase, "DynamoDB does not say how TTL stands: asked again in a minute.")
     if seen.ttl_attribute == TTL_ATTRIBUTE and seen.ttl_status in ("ENABLED", "ENABLING"):
@@ -89,13 +83,7 @@ def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Tt
     )
 
 
-def _table_is_away(phase: Phase, seen: Seen) -> TtlStep:
-    if seen.table_status in ("", "DELETING", "ARCHIVED"):
-        return TtlStep(Phase.FAILED, "The DynamoDB table is gone: nothing is left to move.")
-    return TtlStep(phase, f"DynamoDB says {seen.table_status} of the table: waits until it is ACTIVE.")
-
-
-def _on_expire_time(seen: Seen) -> TtlStep:
+def _on_expire_time(seen: StoreDescription) -> TtlStep:
     if seen.ttl_status == "ENABLED":
         return TtlStep(Phase.DONE, f"TTL is on {TTL_ATTRIBUTE}, read back from DynamoDB.")
     return TtlStep(
@@ -103,7 +91,7 @@ def _on_expire_time(seen: Seen) -> TtlStep:
     )
 
 
-def _on_another(phase: Phase, from_attribute: str, seen: Seen) -> TtlStep:
+def _on_another(phase: Phase, from_attribute: str, seen: StoreDescription) -> TtlStep:
     if seen.ttl_status == "ENABLING":
         return TtlStep(phase, f"DynamoDB is still switching TTL on by {seen.ttl_attribute}: waits until that is over.")
     if seen.ttl_status != "ENABLED":
@@ -113,7 +101,7 @@ def _on_another(phase: Phase, from_attribute: str, seen: Seen) -> TtlStep:
     if from_attribute and seen.ttl_attribute != from_attribute:
         return _somebody(f"moved TTL to {seen.ttl_attribute}")
     detail = f"TTL on {seen.ttl_attribute} was asked to end; DynamoDB takes up to an hour for that."
-    return TtlStep(Phase.WAITING_OFF, detail, "disable", seen.ttl_attribute)
+    return TtlStep(Phase.WAITING_OFF, detail, "disable", seen.ttl_attribute or "")
 
 
 def _somebody(did: str) -> TtlStep:

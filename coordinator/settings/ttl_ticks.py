@@ -10,13 +10,12 @@ from django.utils import timezone
 
 from coordinator.models import CommitStore, TtlMigration
 from coordinator.protocols.stores import TTL_ATTRIBUTE
-from coordinator.settings.store_calls import ttl_request
+from coordinator.settings.store_calls import describe, ttl_request
 from coordinator.settings.ttl_migration import (
     GIVE_UP,
     LOOK_EVERY,
     SETTLES_IN,
     Phase,
-    Seen,
     TtlStep,
     after_refusal,
     next_move,
@@ -105,7 +104,7 @@ def _take(migration: TtlMigration, now: datetime, lease: datetime) -> bool:
 def _make(migration: TtlMigration, lake: Lake, now: datetime) -> tuple[TtlStep, tuple[str, ...]]:
     phase, name = Phase(migration.phase), migration.store.name
     settled = now - migration.phase_at > SETTLES_IN
-    move = next_move(phase, migration.from_attribute, _seen(lake, name), settled=settled)
+    move = next_move(phase, migration.from_attribute, describe(lake, name), settled=settled)
     if not move.send:
         return move, ()
     try:
@@ -114,16 +113,6 @@ def _make(migration: TtlMigration, lake: Lake, now: datetime) -> tuple[TtlStep, 
     except AwsError as error:
         ids = (error.request_id,) if error.request_id else ()
         return after_refusal(phase, move.send, error, now), ids
-
-
-def _seen(lake: Lake, name: str) -> Seen:
-    try:
-        found = lake.dynamodb.describe(name)
-    except AwsError as error:
-        if error.is_missing:
-            return Seen("")
-        raise
-    return Seen(found.status, found.ttl_status, found.ttl_attribute or "")
 
 
 def _note(migration: TtlMigration, lease: datetime, move: TtlStep, now: datetime, ids: tuple[str, ...]) -> bool:

@@ -1,9 +1,7 @@
 """What pages and commands show of stores and buckets beyond their settings, from the records alone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
@@ -14,7 +12,7 @@ from coordinator.observation.bucket_contents import tables_in
 from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.protocols.wording import counted
-from coordinator.settings.capacity import WINDOW, CapacityAdvice, Provision, advise, count_commits
+from coordinator.settings.capacity import WINDOW, CapacityAdvice, advise, count_commits
 from coordinator.settings.rule_reach import LifecycleView, view_of_rules
 
 MOST_COMMITS = 200_000
@@ -42,12 +40,7 @@ class ExpiryFacts:
     ttl_attribute: str
     since: datetime | None
     since_is_exact: bool
-    past_their_time: int
-    oldest_past: datetime | None
-    incomplete: int
-    with_commit_time: int
-    complete_without_time: int
-    counted_of: str
+    counts: ExpiryCounts
     migration: TtlMigration | None
     sentence: str
 
@@ -58,16 +51,8 @@ def capacity_advice(store: CommitStore, now: datetime | None = None) -> Capacity
     commits = Commit.objects.filter(table__store=store, table__gone_at=None, modified_at__gte=now - WINDOW)
     moments = commits.order_by("-modified_at").values_list("modified_at", flat=True)[:MOST_COMMITS]
     tables = DeltaTable.objects.filter(store=store, gone_at=None).count()
-    facts, load = _mapping(store.facts), _mapping(_mapping(store.facts).get("load"))
-    provision = Provision(
-        on_demand=facts.get("billing") == "on_demand",
-        read=_whole(facts.get("read_capacity")) or 0,
-        write=_whole(facts.get("write_capacity")) or 0,
-        throttled_reads=_whole(load.get("read_throttles")),
-        throttled_writes=_whole(load.get("write_throttles")),
-        peak_reads=load.get("peak_reads") if isinstance(load.get("peak_reads"), int | float) else None,
-    )
-    return advise(store.kind, count_commits([one for one in moments if one], tables, now), provision)
+    seen, busiest_minute = count_commits((one for one in moments if one), now)
+    return advise(store.kind, seen, busiest_minute, tables, store.facts)
 
 
 def expiry_counts(store: CommitStore, now: datetime | None = None) -> ExpiryCounts:
@@ -95,21 +80,16 @@ def tables_before_ttl(store: CommitStore) -> list[DeltaTable]:
 
 def expiry_facts(store: CommitStore, now: datetime | None = None) -> ExpiryFacts:
     """TTL of a store in words."""
-    facts, counts = _mapping(store.facts), expiry_counts(store, now)
-    status, attribute = str(facts.get("ttl_status") or ""), str(facts.get("ttl_attribute") or "")
-    finished = store.ttl_migrations.filter(phase=TtlMigration.Phase.DONE).order_by("-finished_at").first()
-    since = parse_datetime(str(facts.get("ttl_since") or ""))
+    facts, counts = store.facts, expiry_counts(store, now)
+    status, attribute = facts.get("ttl_status") or "", facts.get("ttl_attribute") or ""
+    is_moved = store.ttl_migrations.filter(phase=TtlMigration.Phase.DONE).exists()
+    since = parse_datetime(facts.get("ttl_since") or "")
     return ExpiryFacts(
         ttl_status=status,
         ttl_attribute=attribute,
         since=since,
-        since_is_exact=bool(facts.get("ttl_since_is_exact")) or (finished is not None and since is not None),
-        past_their_time=counts.past_their_time,
-        oldest_past=counts.oldest_past,
-        incomplete=counts.incomplete,
-        with_commit_time=counts.with_commit_time,
-        complete_without_time=counts.complete_without_time,
-        counted_of="entries that Levee keeps",
+        since_is_exact=bool(facts.get("ttl_since_is_exact")) or (is_moved and since is not None),
+        counts=counts,
         migration=store.ttl_migrations.filter(finished_at=None).first(),
         sentence=_expiry_sentence(store.kind, status, attribute, counts),
     )
@@ -117,10 +97,8 @@ def expiry_facts(store: CommitStore, now: datetime | None = None) -> ExpiryFacts
 
 def lifecycle_view(bucket: Bucket, now: datetime | None = None) -> LifecycleView:
     """The rules of a bucket, what each reaches and when, and whether a rule for every table would fit."""
-    facts = _mapping(bucket.facts)
-    raw = facts.get("lifecycle_rules")
-    least = str(facts.get("least_size_moved") or "")
-    return view_of_rules(raw if isinstance(raw, list) else [], tables_in(bucket), now or timezone.now(), least)
+    rules, least = bucket.facts.get("lifecycle_rules") or [], bucket.facts.get("least_size_moved") or ""
+    return view_of_rules(rules, tables_in(bucket), now or timezone.now(), least)
 
 
 def _expiry_sentence(kind: str, status: str, attribute: str, counts: ExpiryCounts) -> str:
@@ -141,16 +119,9 @@ def _expiry_sentence(kind: str, status: str, attribute: str, counts: ExpiryCount
     return " ".join(told)
 
 
-def _moment(seconds: object) -> datetime | None:
+def _moment(seconds: int | None) -> datetime | None:
+    """None for what a writer set to no moment at all."""
     try:
-        return datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else None
+        return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
     except (OverflowError, OSError, ValueError):
         return None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -15,7 +15,7 @@ from changes.pages import Confirmed, confirmed, plan_page
 from coordinator.models import TtlMigration
 from coordinator.queries import settings_plan as queries
 from coordinator.settings import actions
-from coordinator.settings.gate import losing_verb, verb_of
+from coordinator.settings.actions import losing_verb, verb_of
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest
 from coordinator.settings_forms import bucket_change, store_change
 from coordinator.views.addressed import addressed_bucket, addressed_store
@@ -34,7 +34,7 @@ def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Have one change of a store planned, then show the plan."""
     store = addressed_store(request, store_id)
     return planned(
-        request, store.connection, lambda: store_change(store, request.POST), reverse("store", args=[store.pk])
+        request, store.connection, lambda: store_change(store.name, request.POST), reverse("store", args=[store.pk])
     )
 
 
@@ -43,7 +43,7 @@ def change_bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     """Have one change of a bucket planned, or a sweep's dry run made, then show it."""
     bucket = addressed_bucket(request, bucket_id)
     back = reverse("bucket", args=[bucket.pk])
-    return planned(request, bucket.connection, lambda: bucket_change(bucket, request.POST, timezone.now()), back)
+    return planned(request, bucket.connection, lambda: bucket_change(bucket.name, request.POST, timezone.now()), back)
 
 
 @require_POST
@@ -59,9 +59,7 @@ def stop_migration(request: HttpRequest, store_id: int) -> HttpResponse:
 def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
     job = get_object_or_404(queries.planning_jobs(seen(request, Job)), pk=job_id)
-    if job.connection is None:
-        raise LookupError("Planning jobs are read with a connection.")
-    page = queries.settings_page(job, job.connection)
+    page = queries.settings_page(job)
     context = _context(request, page)
     if request.method == "POST":
         return confirmed(request, page, context, partial(_apply, Actor.from_request(request), job))
@@ -72,9 +70,7 @@ def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def plan_again(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Plan the same change from a fresh reading."""
     job = get_object_or_404(queries.planning_jobs(seen(request, Job)), pk=job_id)
-    if job.connection is None:
-        raise LookupError("Planning jobs are read with a connection.")
-    page = queries.settings_page(job, job.connection)
+    page = queries.settings_page(job)
     return planned(request, page.connection, lambda: page.change, page.back)
 
 

@@ -60,14 +60,13 @@ def stores(request: HttpRequest) -> HttpResponse:
 @require_safe
 def store(request: HttpRequest, store_id: int) -> HttpResponse:
     found = addressed_store(request, store_id)
-    facts = found.facts if isinstance(found.facts, dict) else {}
+    facts = found.facts
     context = {
         "row": queries.store_rows([found])[0],
         "store": found,
         "facts": facts,
-        "key_schema": queries.key_schema(facts),
-        "unknown": queries.unknown_facts(facts),
-        "findings": queries.finding_lines(facts),
+        "unknown": facts.get("unknown"),
+        "findings": facts.get("findings"),
         "tables": queries.worst_tables(store=found),
         "worst_state": found.state,
         "advice": capacity_advice(found),
@@ -119,18 +118,19 @@ def buckets(request: HttpRequest) -> HttpResponse:
 @require_safe
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
-    facts = found.facts if isinstance(found.facts, dict) else {}
-    row = queries.bucket_rows([found])[0]
+    facts = found.facts
+    row, view = queries.bucket_rows([found])[0], lifecycle_view(found)
     context = {
         "row": row,
         "bucket": found,
         "facts": facts,
         "replication": queries.on_or_off(facts.get("replication")),
-        "unknown": queries.unknown_facts(facts),
-        "findings": queries.finding_lines(facts),
+        "unknown": facts.get("unknown"),
+        "findings": facts.get("findings"),
         "tables": queries.worst_tables(connection=found.connection_id, bucket=found.name),
         "worst_state": found.state,
-        "lifecycle": queries.paired(lifecycle_view(found), row.rules) if row.rules is not None else None,
+        "lifecycle": view if row.rules is not None else None,
+        "rules": queries.by_first_act(view, row.rules or ()),
         "deadlines": deadlines_of(found),
         "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],
@@ -159,6 +159,7 @@ def create(request: HttpRequest) -> HttpResponse:
             if chosen is None:
                 raise ChangeInvalid("connection", "Choose the connection whose account the store is for.")
             change = store_creation(request.POST)
+            change.check()
         except ChangeInvalid as invalid:
             error = invalid
         else:

@@ -1,21 +1,27 @@
 """What a person may do with self-tests of writers. Pages and commands both call these."""
 
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import TypedDict
 
 from django.db import transaction
 from django.utils import timezone
 
+from coordinator.coordination.pasting import python_literal
+from coordinator.coordination.session_conf import coordinator_json
 from coordinator.coordination.writer_configs import writer_config_of_store
 from coordinator.models import CommitStore, WriterTest
 from coordinator.writer_tests.judging import WriterTestState
 from coordinator.writer_tests.places import new_token, scratch_place
-from coordinator.writer_tests.script import properties_for, script_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.jobs.actions import Target, ask
 from dashboard.jobs.models import Job
+from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF
 
+IN_SESSION = Path(__file__).with_name("in_session.py")
 CHECK_KIND = "check-writer-test"
 MAKE_VERB = "lake.plan-upkeep"
 
@@ -57,8 +63,24 @@ def make_test(actor: Actor, store: CommitStore, at: str) -> WriterTest:
 
 
 def script_for(test: WriterTest, store: CommitStore) -> str:
-    """The script of a test, for the session of the writer that is tested."""
-    return script_of(test.token, test.uri, properties_for(test.kind, writer_config_of_store(store)))
+    """The script of a test, for the session of the writer that is tested; it makes its table in a coordinator."""
+    properties = {}
+    if test.kind == CommitStore.Kind.COMMIT_COORDINATOR:
+        properties = {COORDINATOR: "dynamodb", COORDINATOR_CONF: coordinator_json(writer_config_of_store(store))}
+    return script_of(test.token, test.uri, properties)
+
+
+def script_of(token: str, uri: str, properties: Mapping[str, str]) -> str:
+    """Python for a PySpark session that is there as `spark`: what runs in it, and one call with this test's values."""
+    pairs = [f"        {python_literal(key)}: {python_literal(value)}," for key, value in properties.items()]
+    values = "\n".join(["    {", *pairs, "    },"]) if pairs else "    {},"
+    words = f"    {python_literal(token)},\n    {python_literal(uri)},"
+    return f"{_in_session()}\n\nrun_writer_test(\n    spark,\n{words}\n{values}\n)\n"
+
+
+@cache
+def _in_session() -> str:
+    return IN_SESSION.read_text(encoding="utf-8")
 
 
 def check_test(actor: Actor, test: WriterTest, *, here: bool = False) -> Job:

@@ -8,16 +8,17 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done, table_arn
-from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents, Refusal
+from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.models import WriterTest
 from coordinator.scratch import Leftovers, ScratchFolder, StoresToAsk, read_leftovers, remove_leftovers
-from coordinator.settings.requests import CleanWriterTest
+from coordinator.settings.requests import CleanWriterTest, NotPlanned, or_refusal
 from coordinator.writer_tests.places import FOLDER
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 
 QUIET = timedelta(minutes=1)
 """A script that wrote within this time may be at work."""
+_TITLE = "Remove what the writer test left"
 MOST_OBJECTS = 1_000
 """A test leaves about sixty."""
 
@@ -71,20 +72,20 @@ class RemoveScratch(LakeCall):
         return done(f"{self.found.sentence} were deleted; nothing is left of {self.folder.listed}.")
 
 
-def plan_clean(change: CleanWriterTest, connection: Connection, lake: Lake, now: datetime) -> ChangePlan | Refusal:
+@or_refusal
+def plan_clean(change: CleanWriterTest, connection: Connection, lake: Lake, now: datetime) -> ChangePlan:
     """Read and plan; nothing is changed."""
     test = test_of(connection, change)
     if test is None:
-        return _refuse(change, "unknown", f"{connection.name} has no writer test {change.token} of {change.name}.")
+        raise NotPlanned("unknown", f"{connection.name} has no writer test {change.token} of {change.name}.", _TITLE)
     folder = ScratchFolder(test.bucket, test.prefix.removesuffix(test.token), test.token)
     stores = StoresToAsk.of(connection, log_store="", coordinator="")
     found = read_leftovers(lake, folder, stores)
     if found.is_empty:
-        return _refuse(
-            change, NOTHING_TO_DO, f"Nothing is left of this test: {test.uri} is empty, and no item names it."
-        )
+        told = f"Nothing is left of this test: {test.uri} is empty, and no item names it."
+        raise NotPlanned(NOTHING_TO_DO, told, _TITLE)
     if reason := _why_not(test, found, now):
-        return _refuse(change, "not-now", reason)
+        raise NotPlanned("not-now", reason, _TITLE)
     return ChangePlan(
         change.ACT,
         change.name,
@@ -119,7 +120,3 @@ def _commands(folder: ScratchFolder, found: Leftovers) -> Iterator[str]:
     for one in (*found.entries, *found.registrations):
         store, key = shlex.quote(one.store), shlex.quote(json.dumps(one.key))
         yield f"aws dynamodb delete-item --table-name {store} --key {key}"
-
-
-def _refuse(change: CleanWriterTest, why: str, reason: str) -> Refusal:
-    return Refusal(change.ACT, change.name, reason, why, "Remove what the writer test left")

@@ -8,9 +8,7 @@ says what it saw. It touches no other path and removes nothing. Levee then reads
 
 from __future__ import annotations
 
-import json
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -114,40 +112,6 @@ def rival_appends(spark: Any, uri: str) -> list[str]:
     return wrong + ([] if retried or refused else ["no rival ever had to give way, so that nothing was shown"])
 
 
-def rival_writes(spark: Any, uri: str) -> list[str]:
-    """Two threads write the same <version>.json through Delta's own log store; what is wrong, as sentences."""
-    jvm = jvm_of(spark)
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, uri)
-    store, conf, version = log.store(), log.newDeltaHadoopConf(), 3
-    wrong = []
-    for number in range(ROUNDS):
-        path = jvm.org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
-        lines = [rival_commit(number, name) for name in ("one", "other")]
-        errors = together([partial(write_line, jvm, store, path, line, conf) for line in lines])
-        print(f"Rivals for version {version}: " + ", ".join(error or "accepted" for error in errors))
-        accepted = [line for place, line in enumerate(lines) if not errors[place]]
-        wrong += [f"a rival failed otherwise: {one}" for one in errors if one and "FileAlreadyExists" not in one]
-        if len(accepted) != 1:
-            return [*wrong, f"{len(accepted)} of 2 writes of version {version} were accepted"]
-        there = store.readAsIterator(path, conf).toList().mkString("\n")
-        wrong += [] if there == accepted[0] else [f"version {version} does not hold what was accepted"]
-        version += 1
-    return wrong
-
-
-def rival_commit(number: int, name: str) -> str:
-    """A commit that changes nothing, and says who wrote it."""
-    now = int(time.time() * 1000)
-    info = {"timestamp": now, "inCommitTimestamp": now, "operation": "LEVEE WRITER TEST"}
-    return json.dumps({"commitInfo": {**info, "operationParameters": {"round": str(number), "rival": name}}})
-
-
-def write_line(jvm: Any, store: Any, path: Any, line: str, conf: Any) -> None:
-    lines = jvm.java.util.ArrayList()
-    lines.add(line)
-    store.write(path, jvm.PythonUtils.toSeq(lines).iterator(), False, conf)
-
-
 def log_store_class(spark: Any, uri: str) -> str:
     """The class that writes the table's log, "" where the session does not say."""
     try:
@@ -185,7 +149,7 @@ def run_writer_test(spark: Any, token: str, uri: str, properties: dict[str, str]
             append(spark, uri, row, properties if row == 0 else None)
         print(f"Three commits were made in {uri}")
         wrong = wrong_class(spark, uri) if is_log_store and has_jvm else not_coordinated(spark, uri, properties)
-        wrong += rival_writes(spark, uri) if is_log_store and has_jvm else rival_appends(spark, uri)
+        wrong += rival_appends(spark, uri)
     except Exception as error:
         wrong = [short(error)]
     for one in wrong:
@@ -193,7 +157,7 @@ def run_writer_test(spark: Any, token: str, uri: str, properties: dict[str, str]
     if not wrong:
         print("PASSED in this session: no accepted commit was lost, and of two rivals one had to give way.")
     if is_log_store and not has_jvm:
-        print("NOT PROVEN: behind Spark Connect the log store's class cannot be asked for, nor written to directly.")
+        print("NOT PROVEN: behind Spark Connect the log store's class cannot be asked for.")
     print("One session cannot show that other sessions are held off: that is proven by the items in DynamoDB.")
     print(f"Have Levee look for them now: levee writer-test --check {token}")
     return not wrong

@@ -1,15 +1,16 @@
 """What a self-test of a writer shows, from facts read after it. Pure; what the script printed counts for nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from coordinator.models import CommitStore
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere, read_conf
 from coordinator.protocols.wording import counted, joined
-from coordinator.writer_tests.facts import StoredEntry, WriterTestFacts
 from lake.delta.coordinator_properties import COORDINATOR, coordinator_table_id
+from lake.delta.facts import LogStoreEntry, Registration
+from lake.delta.uri import TableUri
 
 LEAST_NEWEST = 3
 """The script makes versions 0 to 2 alone; from 3 on two writers compete for each."""
@@ -32,6 +33,62 @@ PROVEN = (WriterTestState.LOCK_TAKEN, WriterTestState.NO_LOCK)
 
 
 @dataclass(frozen=True, slots=True)
+class ScratchCommit:
+    """One published version. `read_version` is what its writer had read, as its commitInfo says; None where it does
+    not. `equals_accepted` compares it with the copy that its entry names, None where there is none to compare.
+    """
+
+    version: int
+    modified_at: datetime
+    read_version: int | None = None
+    equals_accepted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry with the DynamoDB table that holds it."""
+
+    store: str
+    entry: LogStoreEntry
+
+
+@dataclass(frozen=True, slots=True)
+class WriterTestFacts:
+    """What a test was made for, and all that was read of it at `read_at`, items after the log.
+
+    `kind` and `store` are those of the store that is tested, `endpoint` and `region` those of the connection.
+    `objects` counts those below the scratch folder, `staged` are the versions that have a staged file, `properties`
+    those of the newest metaData. `unread` names stores other than the expected one that refused. `is_cut` says that
+    more lies there than a test leaves, and that not all of it was read.
+    """
+
+    kind: str
+    store: str
+    uri: TableUri
+    endpoint: str
+    region: str
+    read_at: datetime
+    objects: int = 0
+    commits: Mapping[int, ScratchCommit] = field(default_factory=dict)
+    staged: frozenset[int] = frozenset()
+    entries: tuple[StoredEntry, ...] = ()
+    registrations: tuple[Registration, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    is_cut: bool = False
+
+    @property
+    def path(self) -> str:
+        """The table to the letter: the `tablePath` that its writer locks."""
+        return f"{self.uri.scheme}://{self.uri.bucket}/{self.uri.key}"
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing of the test is there: neither an object nor an item."""
+        return not (self.objects or self.entries or self.registrations)
+
+
+@dataclass(frozen=True, slots=True)
 class WriterTestOutcome:
     """The state, one sentence, and what it rests on as JSON."""
 
@@ -42,7 +99,7 @@ class WriterTestOutcome:
 
 def judge(facts: WriterTestFacts) -> WriterTestOutcome:
     """Raises nothing, whatever was read."""
-    is_coordinator = facts.expected.kind == CommitStore.Kind.COMMIT_COORDINATOR
+    is_coordinator = facts.kind == CommitStore.Kind.COMMIT_COORDINATOR
     found = _first(facts, _of_coordinator(facts) if is_coordinator else _of_log_store(facts))
     return WriterTestOutcome(*found, evidence_of(facts))
 
@@ -56,7 +113,7 @@ def _first(facts: WriterTestFacts, of_kind: Iterator[Found]) -> Found:
 
 
 def _before_all(facts: WriterTestFacts) -> Iterator[Found]:
-    place = facts.expected.path
+    place = facts.path
     if facts.is_empty:
         yield WriterTestState.NOT_SEEN, f"Not seen yet: nothing lies at {place}, and no item speaks of it."
     if facts.is_cut:
@@ -68,36 +125,35 @@ def _before_all(facts: WriterTestFacts) -> Iterator[Found]:
 
 
 def _of_log_store(facts: WriterTestFacts) -> Iterator[Found]:
-    expected, own = facts.expected, {one.entry.version: one.entry for one in _own(facts)}
+    own = {one.entry.version: one.entry for one in _own(facts)}
     if lacking := [version for version in sorted(facts.commits) if version not in own]:
         yield _without_entry(facts, lacking)
     if different := [one.version for one in facts.commits.values() if one.equals_accepted is False]:
         yield (
             WriterTestState.NO_LOCK,
-            f"No lock taken: the bytes of {_versions(sorted(different))} are not those that {expected.store} accepted.",
+            f"No lock taken: the bytes of {_versions(sorted(different))} are not those that {facts.store} accepted.",
         )
     waiting = sorted(version for version, entry in own.items() if version is not None and entry.complete is not True)
     if waiting or set(own) - set(facts.commits):
         yield (
             WriterTestState.UNFINISHED,
-            f"Not whole yet: {expected.store} has entries that are not complete. The script is at work, or was cut.",
+            f"Not whole yet: {facts.store} has entries that are not complete. The script is at work, or was cut.",
         )
     yield from _too_short(facts)
     yield (
         WriterTestState.LOCK_TAKEN,
-        f"The lock is taken: {expected.store} holds a complete entry under {expected.path} for each of "
+        f"The lock is taken: {facts.store} holds a complete entry under {facts.path} for each of "
         f"{counted(len(facts.commits), 'version')}, the rivals' among them.",
     )
 
 
 def _without_entry(facts: WriterTestFacts, lacking: list[int]) -> Found:
     """Published without an entry where one belongs: elsewhere, long ago, or never."""
-    expected = facts.expected
     others = sorted({f"{one.entry.table_path} in {one.store}" for one in facts.entries if one not in _own(facts)})
     if others:
         schemes = {one.entry.table_path.partition("://")[0] for one in facts.entries}
-        of_scheme = " Another scheme is another lock." if schemes - {expected.uri.scheme} else ""
-        where = f"entries are under {joined(others)}, and {expected.store} was expected with {expected.path}"
+        of_scheme = " Another scheme is another lock." if schemes - {facts.uri.scheme} else ""
+        where = f"entries are under {joined(others)}, and {facts.store} was expected with {facts.path}"
         return WriterTestState.NO_LOCK, f"No lock taken for {_versions(lacking)}: {where}.{of_scheme}"
     oldest = min(facts.commits[version].modified_at for version in lacking)
     if facts.read_at - oldest > LATE:
@@ -106,29 +162,28 @@ def _without_entry(facts: WriterTestFacts, lacking: list[int]) -> Found:
             f"Read too late: no entry is there for {_versions(lacking)} {hours} hours after, and TTL deletes entries. "
             "Make a new test and look soon after the script has run."
         )
-    return WriterTestState.NO_LOCK, f"No lock taken: {expected.store} holds no entry for {_versions(lacking)}."
+    return WriterTestState.NO_LOCK, f"No lock taken: {facts.store} holds no entry for {_versions(lacking)}."
 
 
 def _own(facts: WriterTestFacts) -> list[StoredEntry]:
     """Entries in the expected lock domain, to the letter."""
-    store, path = facts.expected.store, facts.expected.path
-    return [one for one in facts.entries if (one.store, one.entry.table_path) == (store, path)]
+    return [one for one in facts.entries if (one.store, one.entry.table_path) == (facts.store, facts.path)]
 
 
 def _of_coordinator(facts: WriterTestFacts) -> Iterator[Found]:
-    expected, versions = facts.expected, sorted(facts.commits)
+    versions = sorted(facts.commits)
     if sentence := _why_elsewhere(facts):
-        yield WriterTestState.NO_LOCK, f"No lock taken in {expected.store} for {_versions(versions)}: {sentence}"
+        yield WriterTestState.NO_LOCK, f"No lock taken in {facts.store} for {_versions(versions)}: {sentence}"
     table_id = coordinator_table_id(facts.properties)
-    own = [one for one in facts.registrations if one.store == expected.store and one.table_id == table_id]
+    own = [one for one in facts.registrations if one.store == facts.store and one.table_id == table_id]
     if not own:
-        yield WriterTestState.NO_LOCK, f"No lock taken: {expected.store} holds no registration of {expected.path}."
+        yield WriterTestState.NO_LOCK, f"No lock taken: {facts.store} holds no registration of {facts.path}."
     accepted = next((one.table_version for one in own), None)
     past = [version for version in versions if accepted is None or version > accepted]
     past += [version for version in versions if version and version not in facts.staged]
     if past or not all(one.has_accepted_commits for one in own):
         past = sorted(set(past)) or versions
-        yield WriterTestState.NO_LOCK, f"No lock taken: {_versions(past)} went past {expected.store}."
+        yield WriterTestState.NO_LOCK, f"No lock taken: {_versions(past)} went past {facts.store}."
     yield from _too_short(facts)
     if not _gave_way(facts):
         yield (
@@ -138,7 +193,7 @@ def _of_coordinator(facts: WriterTestFacts) -> Iterator[Found]:
         )
     yield (
         WriterTestState.LOCK_TAKEN,
-        f"The lock is taken: {expected.store} accepted every version up to {accepted} under registration {table_id}; "
+        f"The lock is taken: {facts.store} accepted every version up to {accepted} under registration {table_id}; "
         f"{counted(len(_gave_way(facts)), 'commit')} had to give way to a rival and took the next version.",
     )
 
@@ -150,9 +205,9 @@ def _why_elsewhere(facts: WriterTestFacts) -> str:
         return "the table names no commit coordinator."
     if conf.problem:
         return conf.problem
-    if conf.store != facts.expected.store:
+    if conf.store != facts.store:
         return f"the table names {conf.store} at {conf.endpoint}."
-    return coordinator_elsewhere(facts.properties, facts.expected.endpoint, facts.expected.region)
+    return coordinator_elsewhere(facts.properties, facts.endpoint, facts.region)
 
 
 def _too_short(facts: WriterTestFacts) -> Iterator[Found]:
@@ -188,7 +243,7 @@ def evidence_of(facts: WriterTestFacts) -> dict[str, object]:
             for one in facts.registrations
         ],
         "unread_stores": list(facts.unread),
-        "objects": len(facts.objects),
+        "objects": facts.objects,
     }
 
 

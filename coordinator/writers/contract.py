@@ -6,6 +6,8 @@ What stands beside a type is the example of the documentation, which is written 
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
+from coordinator.writers.platforms import Platform
+
 Moment = Annotated[str, "2026-11-20T10:00:00Z"]
 
 
@@ -17,15 +19,6 @@ class BroughtDocument(TypedDict):
     does: str
     instead: str
     source: str
-
-
-class PlatformDocument(TypedDict):
-    """What a platform is given, each text with its title, and what is claimed of it, each with its mark."""
-
-    name: Annotated[str, "spark | kubernetes | emr | glue | databricks | flink | trino | delta-rs"]
-    title: str
-    texts: Annotated[list[dict[str, str]], [{"title": "…", "text": "…"}]]
-    claims: Annotated[list[dict[str, str]], [{"text": "…", "mark": "verified | source | documented | inferred"}]]
 
 
 class ConfJson(TypedDict):
@@ -44,7 +37,7 @@ class ConfJson(TypedDict):
     cluster_conf: str
     brought: list[BroughtDocument]
     providers: Annotated[list[dict[str, str]], [{"title": "…", "dynamodb": "com.amazonaws.auth.…", "s3a": "…"}]]
-    platforms: list[PlatformDocument]
+    platforms: tuple[Platform, ...]
 
 
 class WriterTestJson(TypedDict):

@@ -1,14 +1,21 @@
 """Examines a pasted text: every rule is asked of its settings, and what each found is said with the lines to write."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from coordinator.protocols.verdict import Severity
-from coordinator.writers.pairs import PastedSetting, PastedText, read_pairs
+from coordinator.writers.pairs import read_pairs
 from coordinator.writers.rules import classes, dead_names, jars, places, safety
-from coordinator.writers.session import DoctorRule, ObservedPlace, SettingChange, Trouble, WriterSession
+from coordinator.writers.session import (
+    NOTHING_OBSERVED,
+    DoctorRule,
+    ObservedPlace,
+    PastedSetting,
+    SettingChange,
+    Trouble,
+    WriterSession,
+)
 from coordinator.writers.stack import stack_of
 
 RULES: tuple[DoctorRule, ...] = (
@@ -20,9 +27,6 @@ RULES: tuple[DoctorRule, ...] = (
 )
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 _MOST_ROUNDS = 8
-_PATH = re.compile(r"\bs3[an]?://[^\s\"'`,;)\\<>|&]+")
-_NO_TABLE = re.compile(r"\.(?:py|jar|zip|egg|whl|conf|json|sql|sh|txt|yaml|yml|properties|tar\.gz)$")
-_TABLES_IN = ("spark.sql.warehouse.dir",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +64,9 @@ class Examination:
     not_judged: tuple[str, ...]
 
 
-def examine(text: str, observed: ObservedPlace | None = None) -> Examination:
+def examine(text: str, observed: ObservedPlace = NOTHING_OBSERVED) -> Examination:
     """Examine a text without running or keeping any of it. Raises PasteRefused where it cannot be read."""
-    observed = observed or ObservedPlace()
-    session = _session(read_pairs(text), observed)
+    session = read_pairs(text, observed)
     troubles, settled = _all_troubles(session)
     findings = [_finding(rule, trouble, settled) for rule, trouble in troubles]
     findings.sort(key=lambda one: _ORDER.index(one.severity))
@@ -105,26 +108,6 @@ def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange
             new = PastedSetting(change.key, change.value)
             entries = tuple(new if entry.key == change.old else entry for entry in entries)
     return entries
-
-
-def _session(pasted: PastedText, observed: ObservedPlace) -> WriterSession:
-    return WriterSession(
-        pasted.entries,
-        pasted.syntax,
-        pasted.platform,
-        tuple(dict.fromkeys(_uris(pasted))),
-        pasted.brings_delta,
-        observed,
-        pasted.unread,
-    )
-
-
-def _uris(pasted: PastedText) -> Iterator[str]:
-    """Paths that may be tables': those in settings are of jars, logs and the like, but for the warehouse's."""
-    aside = {uri for entry in pasted.entries if entry.key not in _TABLES_IN for uri in _PATH.findall(entry.value)}
-    for uri in _PATH.findall(pasted.text):
-        if uri not in aside and not _NO_TABLE.search(uri):
-            yield uri.rstrip(".")
 
 
 def _finding(rule: DoctorRule, trouble: Trouble, settled: dict[str, str]) -> WriterFinding:

@@ -7,11 +7,11 @@ and what a text takes from elsewhere is said in `unread`. Secrets are masked as 
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from coordinator.writers.secrets import MASK, is_secret_key, without_secrets
+from coordinator.writers.session import NOTHING_OBSERVED, ObservedPlace, PastedSetting, WriterSession
 from coordinator.writers.shell_words import shell_options
 
 PACKAGES, JARS, DRIVER_CLASS_PATH = "spark.jars.packages", "spark.jars", "spark.driver.extraClassPath"
@@ -29,6 +29,9 @@ _COMMENT = re.compile(r"^[ \t]*(?:[#!]|//).*$", re.MULTILINE)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _BLOCK = re.compile(r"core-site|hadoopConf|spark-defaults|sparkConf")
+_PATH = re.compile(r"\bs3[an]?://[^\s\"'`,;)\\<>|&]+")
+_NO_TABLE = re.compile(r"\.(?:py|jar|zip|egg|whl|conf|json|sql|sh|txt|yaml|yml|properties|tar\.gz)$")
+_TABLES_IN = ("spark.sql.warehouse.dir",)
 _LATE = re.compile(r"\.conf\s*\.\s*set\s*\(\s*$")
 _OF_HADOOP = re.compile(r"adoopConfiguration\(\)\s*\.\s*set\s*\(\s*$")
 _FORMS = (
@@ -75,42 +78,15 @@ class PasteRefused(ValueError):
     """A text that cannot be read, in a sentence that quotes nothing of it: it may hold secrets."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastedSetting:
-    """One setting as Spark gets it; a secret is masked.
-
-    `is_known` is False where the value is made only when the text runs; `value` is then "". `is_late`: it is set on a
-    session that runs already.
-    """
-
-    key: str
-    value: str
-    is_known: bool = True
-    is_late: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PastedText:
-    """What a text sets, in its order, and what of it may set more, as sentences.
-
-    `text` is without comments and secrets. `platform` is "" where nothing tells; `brings_delta` says that the text has
-    Delta's own jar brought along without naming it.
-    """
-
-    text: str
-    syntax: str
-    platform: str
-    entries: tuple[PastedSetting, ...]
-    brings_delta: bool
-    unread: tuple[str, ...]
-
-
 Found = tuple[int, PastedSetting]
 """Where a setting stands in the text, and what it is."""
 
 
-def read_pairs(text: str) -> PastedText:
-    """Read a text of at most 256 KiB; PasteRefused, without quoting it, for what holds no setting that is found."""
+def read_pairs(text: str, observed: ObservedPlace = NOTHING_OBSERVED) -> WriterSession:
+    """The session that a text of at most 256 KiB sets up, each secret masked, beside what was observed.
+
+    Raises PasteRefused, without quoting it, for what holds no setting that is found.
+    """
     if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise PasteRefused("The text is larger than 256 KiB: paste the part with the settings alone.")
     if found := _CONTROLS.search(text):
@@ -125,7 +101,16 @@ def read_pairs(text: str) -> PastedText:
     if not entries and not brings_delta:
         raise PasteRefused("No setting of Spark was found: paste spark-defaults.conf, spark-submit, JSON or PySpark.")
     platform = next((name for name, pattern in _PLATFORMS if pattern.search(text)), "")
-    return PastedText(without_secrets(text), syntax, platform, entries, brings_delta, (*unread, *more))
+    uris = tuple(dict.fromkeys(_uris(without_secrets(text), entries)))
+    return WriterSession(entries, syntax, platform, uris, brings_delta, observed, (*unread, *more))
+
+
+def _uris(text: str, entries: Iterable[PastedSetting]) -> Iterator[str]:
+    """Paths that may be tables': those in settings are of jars, logs and the like, but for the warehouse's."""
+    aside = {uri for entry in entries if entry.key not in _TABLES_IN for uri in _PATH.findall(entry.value)}
+    for uri in _PATH.findall(text):
+        if uri not in aside and not _NO_TABLE.search(uri):
+            yield uri.rstrip(".")
 
 
 def _unread(text: str) -> Iterator[str]:

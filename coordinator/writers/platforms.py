@@ -7,6 +7,7 @@ engine's source, "documented" by who makes it, "inferred" concluded from these.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from coordinator.coordination.compatibility import ALONE, NO_COORDINATOR, NO_LOCK
 from coordinator.coordination.pasting import Pairs, cluster_conf, glue_conf, pyspark, spark_submit, yaml_text
@@ -19,16 +20,24 @@ class Claim:
     """A sentence, and how it is known."""
 
     text: str
-    mark: str
+    mark: Annotated[str, "verified | source | documented | inferred"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformText:
+    """A text to paste."""
+
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform with its texts to paste, each with a title; none where it takes no such settings."""
+    """A platform with its texts, none where it takes no such settings, and what is claimed of it."""
 
-    name: str
+    name: Annotated[str, "spark | kubernetes | emr | glue | databricks | flink | trino | delta-rs"]
     title: str
-    texts: tuple[tuple[str, str], ...]
+    texts: tuple[PlatformText, ...]
     claims: tuple[Claim, ...]
 
 
@@ -39,9 +48,14 @@ def platforms_for(
     on_aws = _of_both_schemes(pairs)
     return (
         Platform("spark", "Spark", _spark(pairs, packages), _SPARK),
-        Platform("kubernetes", "Spark operator of Kubernetes", (("YAML", kubernetes(pairs, packages)),), _KUBERNETES),
-        Platform("emr", "Amazon EMR", (("Configurations", emr(on_aws)),), _EMR),
-        Platform("glue", "AWS Glue", _of_glue("Job parameters", on_aws), _GLUE),
+        Platform(
+            "kubernetes",
+            "Spark operator of Kubernetes",
+            (PlatformText("YAML", kubernetes(pairs, packages)),),
+            _KUBERNETES,
+        ),
+        Platform("emr", "Amazon EMR", (PlatformText("Configurations", emr(on_aws)),), _EMR),
+        Platform("glue", "AWS Glue", _glue(on_aws), _GLUE),
         Platform("databricks", "Databricks", (), _DATABRICKS[mechanism]),
         Platform("flink", "Flink", _flink(mechanism, pairs), _FLINK[mechanism]),
         Platform("trino", "Trino and Athena", (), _TRINO[mechanism]),
@@ -57,11 +71,11 @@ def _of_both_schemes(pairs: Pairs) -> list[tuple[str, str]]:
     return list(dict([*own, *both]).items())
 
 
-def _spark(pairs: Pairs, packages: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _spark(pairs: Pairs, packages: Sequence[str]) -> tuple[PlatformText, ...]:
     return (
-        ("spark-submit", spark_submit(pairs, packages)),
-        ("PySpark", pyspark(pairs, packages)),
-        ("spark-defaults.conf", cluster_conf(pairs, packages)),
+        PlatformText("spark-submit", spark_submit(pairs, packages)),
+        PlatformText("PySpark", pyspark(pairs, packages)),
+        PlatformText("spark-defaults.conf", cluster_conf(pairs, packages)),
     )
 
 
@@ -77,40 +91,37 @@ def emr(pairs: Pairs) -> str:
     return json.dumps([{"Classification": "spark-defaults", "Properties": dict(pairs)}], indent=2, ensure_ascii=False)
 
 
-def glue(pairs: Pairs) -> str:
-    """Parameters of a job, which brings Delta and not the log store; "" where a value has a blank in it."""
+def _glue(pairs: Pairs) -> tuple[PlatformText, ...]:
+    """Parameters of a job, which brings Delta and not the log store; none where a value has a blank in it."""
     conf = glue_conf(pairs)
-    return json.dumps({"--datalake-formats": "delta", "--conf": conf}, indent=2, ensure_ascii=False) if conf else ""
+    text = json.dumps({"--datalake-formats": "delta", "--conf": conf}, indent=2, ensure_ascii=False)
+    return (PlatformText("Job parameters", text),) if conf else ()
 
 
-def _of_glue(title: str, pairs: Pairs) -> tuple[tuple[str, str], ...]:
-    text = glue(pairs)
-    return ((title, text),) if text else ()
-
-
-def _flink(mechanism: Mechanism, pairs: Pairs) -> tuple[tuple[str, str], ...]:
+def _flink(mechanism: Mechanism, pairs: Pairs) -> tuple[PlatformText, ...]:
     """The log store's keys for the Hadoop configuration that Flink's sink is given."""
     if mechanism is not Mechanism.LOG_STORE:
         return ()
     wanted = [(key, value) for key, value in pairs if key.startswith(("spark.delta.logStore.", LOG_STORE))]
     lines = [f"configuration.set({json.dumps(key)}, {json.dumps(value)});" for key, value in wanted]
-    return (("Java, delta-flink up to 3.3", "\n".join(lines)),)
+    return (PlatformText("Java, delta-flink up to 3.3", "\n".join(lines)),)
 
 
-def _delta_rs(mechanism: Mechanism, config: WriterConfig) -> tuple[tuple[str, str], ...]:
+def _delta_rs(mechanism: Mechanism, config: WriterConfig) -> tuple[PlatformText, ...]:
     options = {"AWS_REGION": config.bucket_region or config.region}
     if config.s3_endpoint:
         options |= {"AWS_ENDPOINT_URL": config.s3_endpoint}
         if config.s3_endpoint.startswith("http://"):
             options |= {"AWS_ALLOW_HTTP": "true"}
     if mechanism is not Mechanism.LOG_STORE:
-        return () if mechanism is Mechanism.COORDINATED_COMMITS else (("storage_options", _python_dict(options)),)
+        text = PlatformText("storage_options", _python_dict(options))
+        return () if mechanism is Mechanism.COORDINATED_COMMITS else (text,)
     options |= {
         "AWS_S3_LOCKING_PROVIDER": "dynamodb",
         "DELTA_DYNAMO_TABLE_NAME": config.log_store or "delta_log",
         "AWS_REGION_DYNAMODB": config.region,
     }
-    return (("storage_options, deltalake 1.6.0", _python_dict(options)),)
+    return (PlatformText("storage_options, deltalake 1.6.0", _python_dict(options)),)
 
 
 def _python_dict(options: dict[str, str]) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import HADOOP, PROPOSED_CLASSES, spellings
-from coordinator.writers.pairs import PastedSetting
 from lake.delta.facts import Mechanism
 
 _IMPL = re.compile(r"(?P<prefix>(?:spark\.)?delta\.logStore\.)(?P<scheme>[a-z0-9]+)\.impl")
@@ -34,11 +33,29 @@ class ObservedPlace:
         return self.uri.partition("://")[0] if self.uri else ""
 
 
+NOTHING_OBSERVED = ObservedPlace()
+
+
+@dataclass(frozen=True, slots=True)
+class PastedSetting:
+    """One setting as Spark gets it; a secret is masked.
+
+    `is_known` is False where the value is made only when the text runs; `value` is then "". `is_late`: it is set on a
+    session that runs already.
+    """
+
+    key: str
+    value: str
+    is_known: bool = True
+    is_late: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class WriterSession:
-    """All settings of one session, and the paths of S3 that stand beside them in the text.
+    """All settings of one session in the order of their text, and the paths of S3 that stand beside them there.
 
-    `unread` says which settings it gets besides, that were not read.
+    `platform` is "" where nothing tells; `brings_delta` says that the text has Delta's own jar brought along without
+    naming it. `unread` says which settings it gets besides, that were not read.
     """
 
     entries: tuple[PastedSetting, ...]
@@ -46,7 +63,7 @@ class WriterSession:
     platform: str = ""
     uris: tuple[str, ...] = ()
     brings_delta: bool = False
-    observed: ObservedPlace = ObservedPlace()
+    observed: ObservedPlace = NOTHING_OBSERVED
     unread: tuple[str, ...] = ()
 
     @property

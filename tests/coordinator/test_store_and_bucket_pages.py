@@ -1,17 +1,30 @@
 """Commit stores and buckets: facts as they were read, and Unknown for those that were not."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from coordinator.lifecycle_rules import rule_rows
 from coordinator.models import CommitStore
 from dashboard.accounts.roles import Role
-from tests.builders.lake import NOW, bucket_facts, make_bucket, make_store, make_table, store_facts
+from tests.builders.lake import (
+    NOW,
+    bucket_facts,
+    make_bucket,
+    make_commit,
+    make_entry,
+    make_finding,
+    make_store,
+    make_table,
+    store_facts,
+)
 from tests.builders.people import signed_in
+from tests.coordinator.repairs.pages import body
 from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
@@ -22,6 +35,11 @@ def client() -> Client:
     return signed_in(Role.VIEWER)
 
 
+@pytest.fixture
+def operator() -> Client:
+    return signed_in(Role.OPERATOR)
+
+
 def test_a_store_shows_its_settings(client: Client) -> None:
     make_store(facts=store_facts(billing="provisioned", read_capacity=5, write_capacity=5, deletion_protection=False))
 
@@ -29,13 +47,6 @@ def test_a_store_shows_its_settings(client: Client) -> None:
 
     for said in ("5 read, 5 write", "On, <code>expireTime</code>", "≈ 241,306", "118 MB", "Off"):
         assert said in html
-
-
-def test_a_coordinator_says_that_its_ttl_must_stay_off(client: Client) -> None:
-    facts = store_facts(ttl_status="DISABLED", ttl_attribute=None)
-    make_store("delta_commits", kind=CommitStore.Kind.COMMIT_COORDINATOR, facts=facts)
-
-    assert "must stay off" in flat(client.get("/stores/"))
 
 
 def test_a_store_that_could_not_be_read_is_unknown_with_its_refusal(client: Client) -> None:
@@ -102,16 +113,8 @@ def test_rules_that_could_not_be_read_are_unknown_and_not_none(client: Client) -
     assert "Unknown" in flat(client.get("/buckets/"))
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {},
-        {"lifecycle_rules": ["not a rule", None, {"Filter": "x", "Expiration": [], "Transitions": {"a": 1}}]},
-        {"key_schema": [["a"]], "unknown": [["only one"], "text"], "lifecycle_rules": "text"},
-    ],
-)
-def test_facts_of_an_unexpected_shape_do_not_break_a_page(client: Client, facts: dict[str, object]) -> None:
-    bucket, store = make_bucket(facts=facts), make_store(facts=facts)
+def test_what_was_never_read_does_not_break_a_page(client: Client) -> None:
+    bucket, store = make_bucket(facts={}), make_store(facts={})
 
     for address in ("/buckets/", f"/buckets/{bucket.pk}/", "/stores/", f"/stores/{store.pk}/"):
         assert client.get(address).status_code == 200
@@ -175,3 +178,78 @@ def test_a_rule_with_every_act_is_put_into_words() -> None:
         "moves old versions to GLACIER",
         "aborts unfinished uploads after 7 days",
     )
+
+
+def test_a_store_shows_what_its_commits_need_beside_what_it_has(operator: Client) -> None:
+    load = {"read_throttles": 3, "write_throttles": 7, "peak_reads": 4.0, "peak_writes": 5.0}
+    facts = store_facts(billing="provisioned", read_capacity=5, write_capacity=5, load=load)
+    store = make_store(facts=facts)
+    make_commit(make_table(store=store), modified_at=timezone.now() - timedelta(hours=1))
+
+    html = body(operator.get(f"/stores/{store.pk}/"))
+
+    assert "too few reads and writes. Provision more, or change to on demand." in html
+    assert 'data-label="Throttled">7<' in html
+    assert "2 puts" in html
+    assert "peak 5 writes/s, 10 throttled, 24 h" in body(operator.get("/stores/"))
+
+
+def test_a_store_counts_entries_that_ttl_leaves_behind(operator: Client) -> None:
+    store = make_store(facts=store_facts(ttl_since="2026-11-01T00:00:00+00:00"))
+    table = make_table(store=store)
+    make_entry(table, 40, expire_time=1)
+    make_entry(table, 41, complete=False, expire_time=None)
+
+    html = body(operator.get(f"/stores/{store.pk}/"))
+
+    assert re.search(r"Past their time, still there</dt><dd>1<", html)
+    assert re.search(r"Incomplete, never expire</dt><dd>1<", html)
+    assert "since before Levee first looked" in html
+
+
+def test_a_coordinator_with_ttl_is_told_as_a_danger(operator: Client) -> None:
+    store = make_store("commits", kind=CommitStore.Kind.COMMIT_COORDINATOR)
+
+    html = body(operator.get(f"/stores/{store.pk}/ttl/"))
+
+    assert "TTL is on in a coordinator: DynamoDB may delete registrations." in html
+    assert 'value="disable-ttl"' in html
+    assert "migrate-ttl" not in html
+
+
+def test_ttl_on_the_old_attribute_says_why_it_matters_and_offers_the_move(operator: Client) -> None:
+    store = make_store(facts=store_facts(ttl_attribute="commitTime"))
+
+    html = body(operator.get(f"/stores/{store.pk}/ttl/"))
+
+    assert "TTL is on commitTime: this store can lose commits." in html
+    assert 'value="migrate-ttl"' in html
+    assert f'href="/stores/{store.pk}/ttl/">Move TTL to expireTime…' in body(operator.get(f"/stores/{store.pk}/"))
+
+
+def test_a_bucket_shows_what_each_rule_touches_and_when_it_first_bites(operator: Client) -> None:
+    rules = [
+        {"ID": "tmp", "Status": "Enabled", "Filter": {"Prefix": "a/t/_delta_log/.tmp/"}, "Expiration": {"Days": 3}},
+        {"ID": "wide", "Status": "Enabled", "Filter": {"Prefix": "a/"}, "Expiration": {"Days": 90}},
+    ]
+    bucket = make_bucket(facts=bucket_facts(lifecycle_rules=rules))
+    make_commit(make_table("s3a://lake/a/t", store=make_store()), 0, modified_at=timezone.now())
+
+    html = body(operator.get(f"/buckets/{bucket.pk}/"))
+
+    assert html.index("<code>wide</code>") < html.index("<code>tmp</code>")
+    assert "<b>Log</b>" in html
+    bites = timezone.now() + timedelta(days=90)
+    assert re.search(rf"{bites:%b} {bites:%Y}</span>", html)
+    assert "2 of 1,000, 998 left" in re.sub(r"<[^>]+>", "", html)
+    assert html.count('value="remove-temp-rule"') == 1
+
+
+def test_tables_with_several_writers_stand_among_the_stores_with_the_way_out(operator: Client) -> None:
+    table = make_table(mechanism="single_driver", state="attention")
+    make_finding(table, "several-writers", None, state="attention", summary="2 writers.", meaning="Stop all but one.")
+
+    html = body(operator.get("/stores/"))
+
+    assert "2 writers. Stop all but one." in html
+    assert f"/tables/{table.pk}/coordination/enable/" in html

@@ -11,7 +11,6 @@ from coordinator.lookup import find_bucket
 from coordinator.models import Bucket
 from coordinator.queries.deadlines import deadlines_of
 from coordinator.settings.requests import (
-    ChangeInvalid,
     ChangeRequest,
     RemoveTempRule,
     SetMultipartRule,
@@ -19,7 +18,7 @@ from coordinator.settings.requests import (
     Sweep,
 )
 from coordinator.settings.views_of import lifecycle_view
-from coordinator.settings_commands import SettingsCommand
+from coordinator.settings_commands import SettingsCommand, or_usage_error
 from coordinator.settings_forms import sweep_before
 from dashboard.commands import Options, UsageError
 
@@ -49,12 +48,8 @@ class Command(SettingsCommand):
         if options["action"] is None:
             self._show(bucket)
             return
-        try:
-            change = _change(bucket, options)
-            change.check()
-        except ChangeInvalid as invalid:
-            raise UsageError(str(invalid)) from invalid
-        self.change(bucket.connection, change, options)
+        with or_usage_error():
+            self.change(bucket.connection, _change(bucket, options), options)
 
     def _show(self, bucket: Bucket) -> None:
         view = lifecycle_view(bucket)

@@ -222,10 +222,10 @@ def _conf_text(document: ConfJson) -> Iterator[str]:
     yield from ("", "# pyspark session", document["pyspark_session"])
     yield from ("", "# cluster conf", document["cluster_conf"])
     for platform in document["platforms"]:
-        yield from ("", f"# {platform['title']}")
-        yield from (f"#   {claim['text']} ({claim['mark']})" for claim in platform["claims"])
-        if platform["name"] != "spark":
-            yield from (text["text"] for text in platform["texts"])
+        yield from ("", f"# {platform.title}")
+        yield from (f"#   {claim.text} ({claim.mark})" for claim in platform.claims)
+        if platform.name != "spark":
+            yield from (text.text for text in platform.texts)
     yield from _brought_text(document)
 
 

@@ -11,24 +11,20 @@ from coordinator.models import CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 from coordinator.settings.actions import cancel_ttl_migration
 from coordinator.settings.requests import (
+    TTL_CHANGES,
     Capacity,
     ChangeCapacity,
-    ChangeInvalid,
     ChangeProtection,
     ChangeRecovery,
     ChangeRequest,
     CreateStore,
-    DisableTtl,
-    EnableTtl,
-    MigrateTtl,
 )
 from coordinator.settings.views_of import ExpiryFacts, capacity_advice, expiry_facts
-from coordinator.settings_commands import SettingsCommand
+from coordinator.settings_commands import SettingsCommand, or_usage_error
 from coordinator.settings_forms import read_tags
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Options, UsageError
 
-TTL_CHANGES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
 ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migration")
 
 
@@ -61,10 +57,11 @@ class Command(SettingsCommand):
             self._show(find_store(name, options["connection"]))
         elif action == "stop-migration":
             self._stop(find_store(name, options["connection"]), options["apply"])
-        elif action == "create":
-            self.change(only_connection(options["connection"]), _change(name, options), options)
         else:
-            self.change(find_store(name, options["connection"]).connection, _change(name, options), options)
+            named = options["connection"]
+            connection = only_connection(named) if action == "create" else find_store(name, named).connection
+            with or_usage_error():
+                self.change(connection, _change(name, action, options), options)
 
     def _show(self, store: CommitStore) -> None:
         advice, expiry = capacity_advice(store), expiry_facts(store)
@@ -88,16 +85,7 @@ class Command(SettingsCommand):
         self.emit({"phase": phase, "stopped": stopped}, said)
 
 
-def _change(name: str, options: Options) -> ChangeRequest:
-    try:
-        change = _unchecked(name, options["action"], options)
-        change.check()
-    except ChangeInvalid as invalid:
-        raise UsageError(str(invalid)) from invalid
-    return change
-
-
-def _unchecked(name: str, action: str, options: Options) -> ChangeRequest:
+def _change(name: str, action: str, options: Options) -> ChangeRequest:
     if action == "create":
         return CreateStore(
             name=name,
@@ -136,10 +124,10 @@ def _ttl_document(expiry: ExpiryFacts) -> TtlDocument:
         "attribute": expiry.ttl_attribute,
         "since": moment(expiry.since),
         "since_is_exact": expiry.since_is_exact,
-        "past_their_time": expiry.past_their_time,
-        "incomplete": expiry.incomplete,
-        "complete_without_time": expiry.complete_without_time,
-        "with_commit_time": expiry.with_commit_time,
+        "past_their_time": expiry.counts.past_their_time,
+        "incomplete": expiry.counts.incomplete,
+        "complete_without_time": expiry.counts.complete_without_time,
+        "with_commit_time": expiry.counts.with_commit_time,
         "migration": {
             "phase": migration.phase,
             "detail": migration.detail,

@@ -15,10 +15,10 @@ from coordinator.writers.names import (
     TO_V2,
     existing_class,
 )
-from coordinator.writers.pairs import PastedSetting
 from coordinator.writers.session import (
     CLASS_KEYS,
     DoctorRule,
+    PastedSetting,
     SettingChange,
     Trouble,
     WriterSession,

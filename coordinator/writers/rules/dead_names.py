@@ -13,8 +13,15 @@ from coordinator.writers.names import (
     is_of_commits,
     read_key,
 )
-from coordinator.writers.pairs import PastedSetting
-from coordinator.writers.session import DoctorRule, SettingChange, Trouble, WriterSession, left_out, removed
+from coordinator.writers.session import (
+    DoctorRule,
+    PastedSetting,
+    SettingChange,
+    Trouble,
+    WriterSession,
+    left_out,
+    removed,
+)
 
 _DEAD = {one.name.removeprefix("spark."): one for one in BROUGHT if not one.is_read and not one.is_class}
 SPARK_ONLY = ("spark-submit", "spark-defaults.conf", "SparkApplication", "JSON")

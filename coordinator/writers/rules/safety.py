@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import HADOOP, LOG_STORE_SUFFIXES, spellings
-from coordinator.writers.pairs import PACKAGES, PastedSetting
+from coordinator.writers.pairs import PACKAGES
 from coordinator.writers.rules.dead_names import SPARK_ONLY
 from coordinator.writers.rules.places import reachable
 from coordinator.writers.session import (
     CLASS_KEYS,
     DoctorRule,
+    PastedSetting,
     SettingChange,
     Trouble,
     WriterSession,

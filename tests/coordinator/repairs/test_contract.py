@@ -28,7 +28,7 @@ from coordinator.rescue.actions import (
     PlanRescueResult,
     RestoreRescueParams,
 )
-from coordinator.settings.gate import ChangeParams, PlanChangeParams, PlanChangeResult
+from coordinator.settings.actions import ChangeParams, PlanChangeParams, PlanChangeResult
 from dashboard.audit.queries import AuditJson
 from dashboard.declaration.differences import ApplyJson
 from dashboard.jobs.context import JobResult

@@ -6,7 +6,6 @@ import shlex
 import pytest
 
 from changes.plan import ChangePlan
-from coordinator.settings.creation import plan_creation
 from coordinator.settings.equivalents import imported, lifecycle_changed
 from coordinator.settings.requests import (
     Capacity,
@@ -43,11 +42,11 @@ def facts(name: str, **changes) -> StoreFacts:
         "point_in_time_recovery": True,
         "read_capacity": 0,
         "write_capacity": 0,
+        "key_schema": log_store.expected_keys(),
+        "item_count": 0,
         **changes,
     }
-    described = StoreDescription(
-        name=name, arn="", key_schema=log_store.expected_keys(), item_count=0, size_bytes=0, created_at=None, **given
-    )
+    described = StoreDescription(name=name, arn="", size_bytes=0, created_at=None, **given)
     return StoreFacts(name, "eu-west-1", described, "log_store")
 
 
@@ -58,7 +57,7 @@ def planned(change, **state) -> ChangePlan:
 
 
 def created(change: CreateStore) -> ChangePlan:
-    plan = plan_creation(change, StoreFacts(change.name, "eu-west-1", None))
+    plan = plan_store(change, StoreFacts(change.name, "eu-west-1", None))
     assert isinstance(plan, ChangePlan)
     return plan
 
@@ -129,17 +128,6 @@ def test_each_change_is_a_command_and_what_to_set_in_the_resource_that_terraform
     assert f"# Then set {declares} in it." in texts.terraform
     assert "terraform plan -generate-config-out=t_1.tf" in texts.terraform
     assert import_of(texts.terraform) == ("${aws_dynamodb_table.t_1}", '"t-1"')
-
-
-def test_a_move_of_ttl_switches_off_before_it_switches_on():
-    plan = planned(MigrateTtl("t-1"), ttl_status="ENABLED", ttl_attribute="commitTime")
-    bodies = [json.loads(one[one.index("--cli-input-json") + 1]) for one in commands(plan.equivalents.aws_cli)]
-    changes = [body["TimeToLiveSpecification"] for body in bodies]
-
-    assert changes == [
-        {"AttributeName": "commitTime", "Enabled": False},
-        {"AttributeName": "expireTime", "Enabled": True},
-    ]
 
 
 def test_a_move_of_ttl_waits_between_its_two_steps_with_either_tool():

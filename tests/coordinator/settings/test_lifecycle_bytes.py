@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from changes.calls import Result, Sending
 from changes.execution import make
 from changes.plan import ChangePlan
-from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle, temp_rule_id
+from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle, prefix_of, temp_prefix, temp_rule_id
 from coordinator.settings.requests import RemoveTempRule, SetMultipartRule, SetTempRule
 from lake.aws.answers import AwsResponse
 from lake.aws.errors import AwsError
@@ -18,7 +18,8 @@ from tests.coordinator.settings.rules import configurations
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SIZE = "varies_by_storage_class"
-CHANGES = st.sampled_from([SetTempRule("b", "t", 3), SetTempRule("b", "t", 9), SetMultipartRule("b", 7)])
+TABLE = "a &<é😀"
+CHANGES = st.sampled_from([SetTempRule("b", TABLE, 3), SetTempRule("b", TABLE, 9), SetMultipartRule("b", 7)])
 
 
 @dataclass
@@ -49,7 +50,7 @@ class ByteBucket:
 
 def applied(world: ByteBucket, change) -> Result | None:
     """Plan from what the bucket holds and make the call; None where the plan is refused."""
-    facts = BucketFacts("b", "eu-west-1", read_lifecycle(world, "b"), tables={"t": None})
+    facts = BucketFacts("b", "eu-west-1", read_lifecycle(world, "b"), tables={TABLE: None})
     plan = plan_lifecycle(change, facts, NOW)
     if not isinstance(plan, ChangePlan):
         return None
@@ -74,6 +75,7 @@ def test_all_other_rules_are_byte_for_byte_as_before(made, change, lose):
     assert result is Result.DONE
     after = rules_of(world)
     assert (after[:-1], len(after)) == (before, len(before) + 1)
+    assert prefix_of(split_rules(world.body)[-1]) == (temp_prefix(TABLE) if isinstance(change, SetTempRule) else "")
     assert world.size == SIZE
 
 
@@ -82,8 +84,8 @@ def test_added_changed_and_removed_again_leaves_the_bytes_of_before(made):
     world = ByteBucket(made[0], SIZE)
     before = rules_of(world)
 
-    ends = [applied(world, change) for change in (SetTempRule("b", "t", 3), SetTempRule("b", "t", 9))]
-    ends.append(applied(world, RemoveTempRule("b", temp_rule_id("t"))))
+    ends = [applied(world, change) for change in (SetTempRule("b", TABLE, 3), SetTempRule("b", TABLE, 9))]
+    ends.append(applied(world, RemoveTempRule("b", temp_rule_id(TABLE))))
 
     assert ends == [Result.DONE] * 3
     assert rules_of(world) == before
@@ -91,8 +93,8 @@ def test_added_changed_and_removed_again_leaves_the_bytes_of_before(made):
 
 @given(configurations(), configurations())
 def test_a_configuration_of_somebody_else_is_never_overwritten(shown, standing):
-    facts = BucketFacts("b", "eu-west-1", Lifecycle(split_rules(shown[0])), tables={"t": None})
-    plan = plan_lifecycle(SetTempRule("b", "t", 3), facts, NOW)
+    facts = BucketFacts("b", "eu-west-1", Lifecycle(split_rules(shown[0])), tables={TABLE: None})
+    plan = plan_lifecycle(SetTempRule("b", TABLE, 3), facts, NOW)
     assert isinstance(plan, ChangePlan)
     world = ByteBucket(standing[0])
 

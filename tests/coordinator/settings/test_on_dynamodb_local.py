@@ -1,6 +1,5 @@
 """Capacity and TTL on Amazon's own DynamoDB Local, beside writers that send what upstream's do."""
 
-import json
 import uuid
 
 import boto3
@@ -9,12 +8,11 @@ import pytest
 from changes.calls import Result
 from changes.plan import ChangePlan, Refusal
 from coordinator.settings import capacity
-from coordinator.settings.creation import create_request, plan_creation
-from coordinator.settings.requests import Capacity, ChangeCapacity, CreateStore, DisableTtl, EnableTtl
+from coordinator.settings.creation import create_request
+from coordinator.settings.requests import Capacity, ChangeCapacity, CreateStore
 from coordinator.settings.store_calls import describe
 from coordinator.settings.store_facts import StoreFacts
 from coordinator.settings.store_plans import plan_store
-from coordinator.settings.ttl_migration import Phase, Seen, next_move
 from lake.aws.access import Access, open_lake
 from tests.builders.changes import NO_RECORDS, execute_plan
 from tests.builders.delta import coordinator_commit, incomplete_item, log_store_item, registration_item
@@ -115,7 +113,7 @@ def test_a_coordinated_commit_takes_the_units_that_the_advice_counts_with(client
 def test_a_store_is_created_as_the_real_thing_takes_it(local, client, name, kind):
     change = CreateStore(name, kind, Capacity(7, 9), recovery=False)
 
-    results = carried_out(local, plan_creation(change, facts(local, name)))
+    results = carried_out(local, plan_store(change, facts(local, name)))
 
     assert set(results) == {Result.DONE}
     described = local.dynamodb.describe(name)
@@ -136,52 +134,3 @@ def test_billing_changes_and_what_is_so_already_is_refused(local, client, name):
     again = plan_store(change, facts(local, name))
     assert isinstance(again, Refusal)
     assert carried_out(local, plan_store(ChangeCapacity(name, Capacity(2, 3)), facts(local, name))) == [Result.DONE]
-
-
-def test_ttl_goes_on_and_off(local, client, name):
-    made(client, name, "log_store")
-
-    assert carried_out(local, plan_store(EnableTtl(name), facts(local, name))) == [Result.DONE]
-    assert local.dynamodb.describe(name).ttl_attribute == "expireTime"
-    assert carried_out(local, plan_store(DisableTtl(name), facts(local, name))) == [Result.DONE]
-
-
-def test_the_move_of_ttl_ends_on_expire_time(local, client, name):
-    made(client, name, "log_store")
-    specification = {"AttributeName": "commitTime", "Enabled": True}
-    client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)
-
-    phase, sent = Phase.DISABLING, []
-    for _ in range(6):
-        found = local.dynamodb.describe(name)
-        move = next_move(phase, "commitTime", Seen(found.status, found.ttl_status, found.ttl_attribute or ""))
-        phase = move.phase
-        if move.send:
-            sent.append(move.send)
-            change = {"AttributeName": move.attribute, "Enabled": move.send == "enable"}
-            local.dynamodb.change("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": change})
-
-    assert (phase, sent) == (Phase.DONE, ["disable", "enable"])
-    assert local.dynamodb.describe(name).ttl_attribute == "expireTime"
-
-
-def test_a_second_ttl_attribute_is_refused_by_the_real_thing(local, client, name):
-    """Why a move takes two changes: DynamoDB allows one attribute at a time."""
-    made(client, name, "log_store")
-    on = {"AttributeName": "commitTime", "Enabled": True}
-    client.update_time_to_live(TableName=name, TimeToLiveSpecification=on)
-
-    refusal = plan_store(EnableTtl(name), facts(local, name))
-    assert isinstance(refusal, Refusal)
-    assert refusal.why == "other-attribute"
-    with pytest.raises(client.exceptions.ClientError, match="ValidationException"):
-        client.update_time_to_live(TableName=name, TimeToLiveSpecification={**on, "AttributeName": "expireTime"})
-
-
-def test_the_body_of_each_call_is_one_that_dynamodb_reads(local, client, name):
-    made(client, name, "log_store")
-    plan = plan_store(ChangeCapacity(name, Capacity(9, 9)), facts(local, name))
-
-    assert isinstance(plan, ChangePlan)
-    client.update_table(**json.loads(plan.calls[0].request))
-    assert local.dynamodb.describe(name).write_capacity == 9

@@ -1,6 +1,7 @@
 """The policy of each feature for real names, and which of its permissions a connection has."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from dashboard.jobs.models import JobState
 from lake.aws import held_permissions
 from tests.builders.people import actor
 from tests.coordinator.settings.denying import Gate
+from tests.policy_lint import policy_errors
 
 NAMES = Names(
     "aws", "eu-west-1", "111122223333", ("delta_log",), ("commits",), ("lake", "other"), (("lake", "sales/"),)
@@ -106,3 +108,10 @@ def test_what_iam_does_not_simulate_is_not_known(ready, gate):
     assert {one["held"] for one in found} == {"unknown"}
     assert all("iam:SimulatePrincipalPolicy" in one["reason"] for one in found)
     assert gate.sent.count("iam:SimulatePrincipalPolicy") == 1
+
+
+@pytest.mark.slow
+def test_linters_find_nothing_wrong_with_the_policy_of_any_feature():
+    several = [NAMES, replace(NAMES, account="*"), replace(NAMES, region="eu-central-1", prefixes=())]
+
+    assert policy_errors(("identity", one.document) for names in several for one in feature_policies(names)) == []

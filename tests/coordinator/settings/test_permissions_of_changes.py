@@ -12,7 +12,6 @@ from coordinator.settings.requests import (
     ChangeProtection,
     ChangeRecovery,
     CreateStore,
-    DisableTtl,
     EnableTtl,
     SetMultipartRule,
     SetTempRule,
@@ -98,16 +97,5 @@ def test_a_sweep_needs_the_policy_of_it(swept, young_count_as_old, noted):
 def test_what_is_observed_needs_the_policy_of_observing_alone(console, noted):
     console.lake.table("sales/orders", log_store=True)
     console.observe()
-
-    assert refused(policy(console, "observe"), noted.asked) == []
-
-
-def test_ttl_off_is_a_change_like_others(console, noted):
-    console.observe()
-    store = console.lake.log_store
-    console.applied(EnableTtl(store))
-    noted.forget()
-
-    console.planned(DisableTtl(store))
 
     assert refused(policy(console, "observe"), noted.asked) == []

@@ -6,13 +6,9 @@ from types import SimpleNamespace
 import pytest
 from django.contrib.auth.models import Group
 
-from changes.gate import NameNotTyped, PlanNeeded
+from changes.gate import PlanNeeded
 from coordinator.settings import actions, store_calls
-from coordinator.settings.lifecycle_plans import temp_rule_id
 from coordinator.settings.requests import (
-    Capacity,
-    ChangeCapacity,
-    ChangeProtection,
     ChangeRecovery,
     CreateStore,
     EnableTtl,
@@ -23,7 +19,6 @@ from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
-from lake.aws.dynamodb import DynamoDB
 from lake.aws.wire import Wire
 from tests.builders.people import actor
 from tests.coordinator.settings.denying import Gate
@@ -44,10 +39,7 @@ def ready(console):
 
 
 CHANGES = [
-    (lambda c: ChangeCapacity(c.lake.log_store, Capacity(3, 3)), "dynamodb:UpdateTable"),
-    (lambda c: ChangeProtection(c.lake.log_store, on=True), "dynamodb:UpdateTable"),
     (lambda c: ChangeRecovery(c.lake.log_store, on=True), "dynamodb:UpdateContinuousBackups"),
-    (lambda c: EnableTtl(c.lake.log_store), "dynamodb:UpdateTimeToLive"),
     (lambda c: CreateStore(f"fresh-{c.lake.bucket}"), "dynamodb:CreateTable"),
     (lambda c: SetTempRule(c.lake.bucket, ROOT), "s3:PutBucketLifecycleConfiguration"),
 ]
@@ -97,25 +89,6 @@ def test_what_a_lifecycle_plan_can_do_without_does_not_stop_it(ready, gate, oper
     assert ready.applied(SetTempRule(ready.lake.bucket, ROOT)).state == JobState.SUCCEEDED
 
 
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ("CREATING", "still creating"),
-        ("UPDATING", "another change"),
-        ("DELETING", "being deleted"),
-        ("INACCESSIBLE_ENCRYPTION_CREDENTIALS", "KMS key"),
-    ],
-)
-def test_a_table_that_is_not_active_is_left_alone(ready, monkeypatch, status, told):
-    real = DynamoDB.describe
-    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), status=status))
-
-    refusal = ready.refusal_of(EnableTtl(ready.lake.log_store))
-
-    assert refusal["why"] == "not-active"
-    assert told in refusal["reason"]
-
-
 def test_a_table_that_leaves_active_between_plan_and_call_is_left_alone(ready, monkeypatch):
     real, looks = store_calls.describe, []
 
@@ -131,23 +104,6 @@ def test_a_table_that_leaves_active_between_plan_and_call_is_left_alone(ready, m
     assert job.state == JobState.FAILED
     assert "status is UPDATING by now: it was not sent" in job.message
     assert ready.ttl()["TimeToLiveStatus"] == "DISABLED"
-
-
-def test_extra_indexes_forbid_another_capacity(ready, monkeypatch):
-    real = DynamoDB.describe
-    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), global_indexes=("by-day",)))
-
-    assert ready.refusal_of(ChangeCapacity(ready.lake.log_store, Capacity(1, 1)))["why"] == "extra-indexes"
-    assert ready.plan_of(ChangeProtection(ready.lake.log_store, on=True))
-
-
-def test_another_key_schema_forbids_every_change(ready, monkeypatch):
-    real = DynamoDB.describe
-    keys = (("id", "HASH", "S"),)
-    monkeypatch.setattr(DynamoDB, "describe", lambda self, name: replace(real(self, name), key_schema=keys))
-
-    for change in (EnableTtl(ready.lake.log_store), ChangeProtection(ready.lake.log_store, on=True)):
-        assert ready.refusal_of(change)["why"] == "wrong-key-schema"
 
 
 def test_a_kms_key_that_is_denied_makes_no_table(ready, gate):
@@ -187,15 +143,6 @@ def test_the_write_itself_names_the_owner_it_expects(ready, gate):
     assert headers["x-amz-expected-bucket-owner"] == "123456789012"
 
 
-def test_a_bucket_with_mfa_delete_takes_no_rules(ready, monkeypatch):
-    from coordinator.settings import planning
-
-    real = planning.describe_bucket
-    monkeypatch.setattr(planning, "describe_bucket", lambda lake, name: replace(real(lake, name), mfa_delete=True))
-
-    assert ready.refusal_of(SetTempRule(ready.lake.bucket, ROOT))["why"] == "mfa-delete"
-
-
 def test_a_missing_bucket_is_named(ready):
     job = ready.planned(SetTempRule("no-such-bucket-here", ROOT))
 
@@ -217,27 +164,6 @@ def test_a_bucket_with_an_unpublished_commit_gets_no_rule_that_would_take_it(rea
 
     assert refusal["why"] == "unpublished"
     assert "publish it first" in refusal["reason"]
-
-
-def test_a_connection_made_read_only_after_the_click_stops_the_worker(ready):
-    planned = ready.planned(EnableTtl(ready.lake.log_store))
-    job = actions.apply_change(actor(Role.OPERATOR), planned, planned.result["plan"]["digest"])
-    Connection.objects.update(read_only=True)
-
-    ready.finish(job)
-
-    assert (job.state, job.error_code) == (JobState.FAILED, "ConnectionReadOnly")
-    assert ready.ttl()["TimeToLiveStatus"] == "DISABLED"
-
-
-def test_what_cannot_be_taken_back_needs_the_name_typed(ready):
-    ready.applied(ChangeProtection(ready.lake.log_store, on=True))
-    planned = ready.planned(ChangeProtection(ready.lake.log_store, on=False))
-
-    assert planned.result["plan"]["danger"]
-    for typed in ("", "delta_log", ready.lake.log_store.upper()):
-        with pytest.raises(NameNotTyped, match="type the name"):
-            ready.apply(planned, typed)
 
 
 def test_an_admin_who_is_none_any_more_puts_no_rule_that_deletes_by_age_alone(ready):
@@ -279,18 +205,3 @@ def test_a_plan_of_another_digest_or_another_day_is_not_applied(ready):
     planned.save(update_fields=["result"])
     with pytest.raises(PlanNeeded):
         ready.apply(planned)
-
-
-def test_the_same_plan_confirmed_twice_is_one_job(ready):
-    planned = ready.planned(EnableTtl(ready.lake.log_store))
-    digest = planned.result["plan"]["digest"]
-
-    first = actions.apply_change(actor(Role.OPERATOR), planned, digest)
-    ready.finish(first)
-    second = actions.apply_change(actor(Role.OPERATOR), planned, digest)
-
-    assert first.pk == second.pk
-
-
-def test_a_rule_is_named_alike_for_the_same_table():
-    assert temp_rule_id(ROOT) == temp_rule_id(ROOT) != temp_rule_id("sales/returns")

@@ -49,21 +49,8 @@ def test_the_plan_reads_as_text_with_deltas_own_beside_it(console: SettingsConso
     assert said.rstrip().endswith("Nothing was changed. --apply carries it out.")
 
 
-def test_the_texts_for_other_tools_are_printed(console: SettingsConsole) -> None:
-    said = text("store", console.lake.log_store, "protect", "--on")
-
-    assert "aws dynamodb update-table" in said
-    assert "# Then set deletion_protection_enabled = true in it." in said
-
-
 def test_what_is_as_asked_for_already_ends_well(console: SettingsConsole) -> None:
     assert levee("store", console.lake.log_store, "capacity", "--on-demand")["refusal"]["why"] == "nothing-to-do"
-
-
-def test_ttl_is_switched_on(console: SettingsConsole) -> None:
-    assert levee("store", console.lake.log_store, "enable-ttl", "--apply")["job"]["state"] == "succeeded"
-
-    assert console.ttl()["AttributeName"] == "expireTime"
 
 
 def test_a_move_of_ttl_is_shown_and_stopped(console: SettingsConsole) -> None:

@@ -5,16 +5,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from coordinator.models import CommitStore
-from coordinator.observation.settings_of_aws import judge_bucket_again
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
 from tests.builders.lake import (
-    bucket_facts,
-    make_bucket,
     make_store,
 )
 from tests.builders.people import signed_in
@@ -136,14 +132,6 @@ def test_a_refusal_says_why_and_has_no_button(client: Client, console: SettingsC
     assert "<h2>Confirm" not in html
 
 
-def test_a_sweep_shows_its_dry_run_first(client: Client, console: SettingsConsole) -> None:
-    console.pending()
-
-    html = body(client.get(plan_page(client, console, change_address(console.bucket_row()), _sweep("2"))))
-
-    assert "no finished temp file is that old" in html
-
-
 def test_what_is_no_number_is_said_and_plans_nothing(client: Client) -> None:
     for asked in ({"billing": "provisioned", "read": "x", "write": "5"}, {"billing": ""}, {"act": "nonsense"}):
         answer = client.post(change_address(make_store(f"s{asked.get('read', asked)}"[:20])), PROVISIONED | asked)
@@ -167,15 +155,6 @@ def test_a_wrong_field_of_a_new_store_is_said_and_what_was_typed_stays(
 
 
 # What stands in the way, in one sentence on the page
-
-
-def test_a_bucket_in_another_region_says_what_that_means(client: Client) -> None:
-    bucket = make_bucket(facts=bucket_facts(region="ap-southeast-2"))
-    judge_bucket_again(bucket, timezone.now())
-
-    html = words(body(client.get(f"/buckets/{bucket.pk}/")))
-
-    assert "The bucket is in ap-southeast-2, the commit stores of its connection are in eu-west-1." in html
 
 
 # Who may, and where nothing may be changed
@@ -253,17 +232,8 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     assert "TTL is being moved" not in body(client.get(f"/stores/{store.pk}/"))
 
 
-def words(html: str) -> str:
-    """A page without its tags."""
-    return " ".join(re.sub(r"<[^>]+>", "", html).split())
-
-
 def _switch(on: str) -> dict[str, str]:
     return {"act": "change-protection", "on": on}
-
-
-def _sweep(days: str) -> dict[str, str]:
-    return {"act": "sweep", "days": days, "prefix": ""}
 
 
 def _give_rules(console: SettingsConsole, *rules: dict[str, Any]) -> None:

@@ -14,6 +14,14 @@ from tests.coordinator.settings.conftest import SWEPT as ROOT
 from tests.coordinator.settings.conftest import change_of, commit_of, keys, temp_key
 
 
+@pytest.fixture
+def second(swept) -> str:
+    """Another log store of the connection."""
+    name = swept.lake.second_log_store()
+    CommitStore.objects.create(connection=swept.connection, name=name, kind="log_store")
+    return name
+
+
 def test_files_of_a_version_that_two_locks_gave_to_different_commits_stay(swept, lately):
     swept.lake.entry(ROOT, 1, scheme="s3", tempPath={"S": f".tmp/{1:020d}.json.another"})
     domains = tuple((swept.lake.log_store, f"{scheme}://{swept.lake.bucket}/{ROOT}") for scheme in ("s3a", "s3"))
@@ -25,9 +33,9 @@ def test_files_of_a_version_that_two_locks_gave_to_different_commits_stay(swept,
     assert verdicts[temp_key(1)] == "several locks gave its version to different commits"
 
 
-@pytest.mark.parametrize("scheme", ["s3", "s3n"])
-def test_an_incomplete_entry_under_another_spelling_keeps_the_file(swept, lately, scheme):
-    item = incomplete_item(1, f"{scheme}://{swept.lake.bucket}/{ROOT}")
+@pytest.mark.parametrize("path", ["s3://{}/{}", "s3n://{}/{}", "s3a://{}/{}/"])
+def test_an_incomplete_entry_under_another_spelling_keeps_the_file(swept, lately, path):
+    item = incomplete_item(1, path.format(swept.lake.bucket, ROOT))
     swept.lake.dynamodb.put_item(TableName=swept.lake.log_store, Item=item)
 
     swept.applied(change_of(swept, lately))
@@ -35,9 +43,7 @@ def test_an_incomplete_entry_under_another_spelling_keeps_the_file(swept, lately
     assert temp_key(1) in keys(swept)
 
 
-def test_an_incomplete_entry_in_another_log_store_keeps_the_file(swept, lately):
-    second = swept.lake.store(f"second-{swept.lake.bucket}", tablePath="HASH", fileName="RANGE")
-    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+def test_an_incomplete_entry_in_another_log_store_keeps_the_file(swept, lately, second):
     swept.lake.dynamodb.put_item(TableName=second, Item=incomplete_item(1, swept.lake.uri(ROOT)))
 
     swept.applied(change_of(swept, lately))
@@ -45,18 +51,7 @@ def test_an_incomplete_entry_in_another_log_store_keeps_the_file(swept, lately):
     assert temp_key(1) in keys(swept)
 
 
-def test_an_incomplete_entry_under_a_path_with_a_slash_at_its_end_keeps_the_file(swept, lately):
-    item = incomplete_item(1, swept.lake.uri(f"{ROOT}/"))
-    swept.lake.dynamodb.put_item(TableName=swept.lake.log_store, Item=item)
-
-    swept.applied(change_of(swept, lately))
-
-    assert temp_key(1) in keys(swept)
-
-
-def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately):
-    second = swept.lake.second_log_store()
-    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately, second):
     swept.lake.entry(ROOT, 2, store=second)
     swept.observe()
 
@@ -66,9 +61,7 @@ def test_a_table_whose_entries_lie_in_two_stores_is_left_out(swept, lately):
     assert "may be all that is left of an accepted commit" in refusal["reason"]
 
 
-def test_the_other_tables_are_swept(swept, lately):
-    second = swept.lake.second_log_store()
-    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+def test_the_other_tables_are_swept(swept, lately, second):
     swept.lake.table("sales/returns", 2, log_store=True)
     swept.lake.entry("sales/returns", 1, store=second)
     swept.observe()
@@ -78,9 +71,7 @@ def test_the_other_tables_are_swept(swept, lately):
     assert any("1 table left out: entries lie, or lay, in several log stores" in one for one in told)
 
 
-def test_a_version_that_two_stores_gave_away_since_keeps_its_files(swept, lately):
-    second = swept.lake.second_log_store()
-    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+def test_a_version_that_two_stores_gave_away_since_keeps_its_files(swept, lately, second):
     planned = swept.planned(change_of(swept, lately))
     swept.lake.entry(ROOT, 1, store=second, tempPath={"S": f".tmp/{1:020d}.json.another"})
 
@@ -153,11 +144,9 @@ def test_what_a_connection_to_another_s3_knows_keeps_nothing(swept, lately):
     assert temp_key(1) not in keys(swept)
 
 
-def test_without_the_store_that_guards_the_table_only_copies_go(swept, lately):
+def test_without_the_store_that_guards_the_table_only_copies_go(swept, lately, second):
     """It is on the list no more, and its entry names the loser; the store that is asked names another."""
-    second = swept.lake.second_log_store()
-    CommitStore.objects.all().delete()
-    CommitStore.objects.create(connection=swept.connection, name=second, kind="log_store")
+    CommitStore.objects.exclude(name=second).delete()
     swept.lake.entry(ROOT, 1, store=second)
 
     assert "which lock guards its table is not known" in swept.refusal_of(change_of(swept, lately))["reason"]

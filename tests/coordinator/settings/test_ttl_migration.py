@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -9,7 +10,7 @@ from django.utils import timezone
 from coordinator.models import CommitStore, TtlMigration
 from coordinator.settings import actions, ttl_ticks
 from coordinator.settings.requests import MigrateTtl
-from coordinator.settings.ttl_migration import Phase, Seen, next_move
+from coordinator.settings.ttl_migration import Phase, next_move
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
@@ -75,12 +76,6 @@ def test_it_says_where_it_is_and_when_it_asks_again(store, world):
     assert migration.phase == "enabling"
     assert "one change of TTL in about an hour" in migration.detail
     assert migration.next_at > migration.checked_at
-
-
-def test_it_is_never_a_sleeping_task(store, world, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("slept"))
-
-    assert ticks(begun(store), world, 100)[-1] == "done"
 
 
 @pytest.mark.parametrize("crash_at", range(8))
@@ -221,7 +216,7 @@ def test_the_tick_carries_every_store_on_though_one_fails(store, world, monkeypa
 @pytest.mark.parametrize("status", ["ENABLED", "ENABLING", "DISABLED", "DISABLING", None, "", "NEW"])
 @pytest.mark.parametrize("attribute", ["commitTime", "expireTime", "other", ""])
 def test_whatever_is_seen_at_most_one_change_is_sent_and_never_to_switch_expire_time_off(phase, status, attribute):
-    move = next_move(phase, "commitTime", Seen("ACTIVE", status, attribute))
+    move = next_move(phase, "commitTime", SimpleNamespace(status="ACTIVE", ttl_status=status, ttl_attribute=attribute))
 
     assert move.send in ("", "enable", "disable")
     assert (move.send == "enable") <= (status == "DISABLED" and move.attribute == "expireTime")
@@ -246,12 +241,3 @@ def test_the_job_begins_it_and_the_tick_ends_it_on_moto(console):
 
     assert console.ttl()["AttributeName"] == "expireTime"
     assert TtlMigration.objects.get().phase == Phase.DONE
-
-
-def test_many_ticks_at_once_leave_one_lease(store, world):
-    migration = begun(store)
-    leases = [START + ttl_ticks.LEASE + timedelta(seconds=number) for number in range(8)]
-
-    taken = [ttl_ticks._take(migration, START, lease) for lease in leases]
-
-    assert taken == [True] + [False] * 7

@@ -7,14 +7,15 @@ import pytest
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
 from coordinator.observation.settings_of_aws import _ttl_since
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
-from coordinator.settings.capacity import CommitRate, Provision, advise, count_commits
+from coordinator.settings.capacity import advise, count_commits
 from coordinator.settings.rule_reach import forecast, view_of_rules
-from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
+from coordinator.settings.views_of import ExpiryCounts, capacity_advice, expiry_facts, lifecycle_view
 from dashboard.connections.models import Connection
 from tests.builders.buckets import diagnose_bucket
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+FIVE = {"billing": "provisioned", "read_capacity": 5, "write_capacity": 5}
 WAITING = WaitingFile(42, ".tmp/00000000000000000042.json.7f3c9b52", NOW - DAY, 900)
 ORDERS = TableInBucket("sales/orders", (WAITING,), oldest_log_at=NOW - 20 * DAY)
 
@@ -38,7 +39,7 @@ def table_of(store: CommitStore) -> DeltaTable:
 
 
 def test_needed_units_follow_from_the_busiest_minute():
-    advice = advise("log_store", CommitRate(commits=5_000, busiest_minute=120, tables=3), Provision(False, 5, 5, 0, 0))
+    advice = advise("log_store", 5_000, 120, 3, FIVE | {"load": {"read_throttles": 0, "write_throttles": 0}})
 
     assert (advice.needed_read, advice.needed_write) == (9, 6)
     assert advice.short_of == "reads and writes"
@@ -46,20 +47,20 @@ def test_needed_units_follow_from_the_busiest_minute():
 
 
 def test_a_coordinator_needs_half_units_for_its_reads():
-    advice = advise("commit_coordinator", CommitRate(600, 60, 1), Provision(False, 5, 5, 0, 0))
+    advice = advise("commit_coordinator", 600, 60, 1, FIVE)
 
     assert (advice.needed_read, advice.needed_write, advice.short_of) == (3, 3, "")
 
 
 def test_throttles_say_that_it_is_too_little_whatever_was_counted():
-    advice = advise("log_store", CommitRate(60, 1, 1), Provision(False, 5, 5, 0, 1_204))
+    advice = advise("log_store", 60, 1, 1, FIVE | {"load": {"read_throttles": 0, "write_throttles": 1_204}})
 
     assert advice.short_of == "writes"
     assert "1,204 writes were throttled in the last day" in advice.sentence
 
 
 def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
-    advice = advise("log_store", CommitRate(0, 0, 4), Provision(False, 5, 5))
+    advice = advise("log_store", 0, 0, 4, FIVE)
 
     assert (advice.needed_read, advice.short_of) == (None, "")
     assert "CloudWatch was not read" in advice.sentence
@@ -68,7 +69,7 @@ def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
 def test_commits_are_counted_by_the_minute_and_the_day():
     moments = [NOW - timedelta(seconds=one) for one in (1, 2, 3)] + [NOW - timedelta(hours=5), NOW - 2 * DAY]
 
-    assert count_commits(moments, 2, NOW) == CommitRate(4, 3, 2)
+    assert count_commits(moments, NOW) == (4, 3)
 
 
 def test_advice_reads_the_commits_of_the_stores_tables(store):
@@ -97,13 +98,7 @@ def test_entries_past_their_time_and_those_that_never_expire_are_counted(store):
 
     facts = expiry_facts(store, NOW)
 
-    assert (facts.past_their_time, facts.incomplete, facts.with_commit_time, facts.complete_without_time) == (
-        1,
-        1,
-        1,
-        1,
-    )
-    assert facts.oldest_past == NOW - 2 * DAY
+    assert facts.counts == ExpiryCounts(1, NOW - 2 * DAY, 1, 1, 1)
     assert facts.sentence == (
         "TTL is off. 1 entry is past its time and still there. 1 incomplete entry would never expire: without "
         "expireTime, TTL leaves them."
@@ -138,27 +133,20 @@ def test_a_rule_says_what_it_touches(prefix, touches):
     assert reach.is_temp_rule == (touches == ("temp",))
 
 
-def test_a_hazard_has_the_date_on_which_it_first_bites():
-    [reach] = view_of_rules([rule("sales/orders/_delta_log/", 30)], [ORDERS], NOW).rules
-    _, _, findings = diagnose_bucket({"lifecycle_rules": [rule("sales/", 30)], "versioning": "Off"}, [ORDERS], now=NOW)
+@pytest.mark.parametrize(
+    ("prefix", "days", "bites_at", "told"),
+    [
+        ("sales/orders/_delta_log/", 30, datetime(2026, 12, 2, tzinfo=UTC), "It first acts at 02 Dec 2026 00:00 UTC."),
+        ("sales/orders/", 10, datetime(2026, 11, 12, tzinfo=UTC), "It has acted since 12 Nov 2026 00:00 UTC."),
+        ("sales/orders/_delta_log/.tmp/", 3, datetime(2026, 11, 24, tzinfo=UTC), "24 Nov 2026 00:00 UTC."),
+    ],
+    ids=["of the log", "since then", "of an unpublished commit"],
+)
+def test_a_rule_that_takes_what_a_table_needs_says_when_it_first_acts(prefix, days, bites_at, told):
+    [reach] = view_of_rules([rule(prefix, days)], [ORDERS], NOW).rules
 
-    assert reach.first_bites_at == datetime(2026, 12, 2, tzinfo=UTC)
-    assert reach.sentence.endswith("It first acts at 02 Dec 2026 00:00 UTC.")
-    [finding] = [one for one in findings if one.code == "lifecycle-reaches-log"]
-    assert finding.evidence["first_bites_at"] == "2026-12-02T00:00:00+00:00"
-    assert "It first acts at 02 Dec 2026" in finding.summary
-
-
-def test_a_hazard_that_has_bitten_says_since_when():
-    [reach] = view_of_rules([rule("sales/orders/", 10)], [ORDERS], NOW).rules
-
-    assert "It has acted since 12 Nov 2026" in reach.sentence
-
-
-def test_an_unpublished_commit_gives_a_temp_rule_its_date():
-    [reach] = view_of_rules([rule("sales/orders/_delta_log/.tmp/", 3)], [ORDERS], NOW).rules
-
-    assert reach.first_bites_at == datetime(2026, 11, 24, tzinfo=UTC)
+    assert reach.first_bites_at == bites_at
+    assert reach.sentence.endswith(told)
 
 
 def test_a_disabled_rule_does_nothing():
@@ -184,22 +172,12 @@ def test_the_view_counts_rules_tables_and_unfinished_uploads(store):
         "Filter": {},
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
     }
-    facts = {"lifecycle_rules": [rule("sales/orders/_delta_log/.tmp/", 3), ending, "no rule"]}
+    facts = {"lifecycle_rules": [rule("sales/orders/_delta_log/.tmp/", 3), ending]}
     bucket = Bucket.objects.create(connection=store.connection, name="lake", facts=facts)
 
     view = lifecycle_view(bucket, NOW)
 
-    assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (3, 997, 1, 0, True)
-
-
-@pytest.mark.parametrize("facts", [{}, [], None, {"lifecycle_rules": {"a": 1}}, {"lifecycle_rules": [None, 3, {}]}])
-def test_hostile_records_break_no_view(store, facts):
-    bucket = Bucket(connection=store.connection, name="lake", facts=facts)
-    store.facts = {"billing": 3, "load": "x", "read_capacity": "9", "ttl_status": 7, "ttl_since": "never"}
-
-    assert lifecycle_view(bucket, NOW).limit == 1_000
-    assert capacity_advice(store, NOW).needed_read is None
-    assert expiry_facts(store, NOW).since is None
+    assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (2, 998, 1, 0, True)
 
 
 def test_replication_and_unfinished_uploads_are_notes():

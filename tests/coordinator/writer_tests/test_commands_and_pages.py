@@ -66,12 +66,6 @@ def test_the_script_alone_is_on_stdout_and_the_test_in_the_audit_log(console: Se
     assert AuditEntry.objects.get(action="store.test-writer").after == {"token": test.token, "uri": test.uri}
 
 
-def test_two_tests_have_two_places(console: SettingsConsole) -> None:
-    uris = {document("writer-test", "--store", console.lake.log_store)["uri"] for _ in range(2)}
-
-    assert len(uris) == 2
-
-
 @pytest.mark.parametrize(
     ("words", "start"),
     [
@@ -172,20 +166,6 @@ def test_a_script_at_work_is_not_cleaned_up(console, committed: WriterTest, monk
     assert any("_levee_writer_test" in key for key, _ in console.state()[0])
 
 
-def test_what_changed_since_the_plan_stays(console: SettingsConsole, committed: WriterTest) -> None:
-    operator = signed_in(Role.OPERATOR)
-    parts = [console.store().pk, committed.token]
-    operator.post(reverse("store-writer-test-clean", args=parts))
-    planned = console.run(Job.objects.get(kind="plan-upkeep"))
-    console.lake.commit(committed.prefix, 5)
-
-    operator.post(reverse("settings-plan", args=[planned.pk]), {"digest": planned.result["plan"]["digest"]})
-    job = console.finish(Job.objects.get(kind="change-store"))
-
-    assert job.state == "failed"
-    assert any("_levee_writer_test" in key for key, _ in console.state()[0])
-
-
 def test_a_token_of_another_store_cleans_nothing(console: SettingsConsole, committed: WriterTest) -> None:
     CommitStore.objects.create(connection=console.connection, name="other", kind="log_store")
 
@@ -238,12 +218,6 @@ def test_tests_of_another_store_are_not_shown(console: SettingsConsole, test: Wr
     assert signed_in(Role.VIEWER).get(address).status_code == 404
 
 
-def test_a_pass_takes_no_scratch_table_for_a_table(console: SettingsConsole, committed: WriterTest) -> None:
-    console.observe()
-
-    assert not DeltaTable.objects.exists()
-
-
 def test_a_watched_scratch_folder_holds_no_table(console: SettingsConsole, committed: WriterTest) -> None:
     Watch.objects.create(connection=console.connection, uri=f"s3a://{console.lake.bucket}/_levee_writer_test/")
 
@@ -277,18 +251,9 @@ def sent(console: SettingsConsole, call: RemoveScratch) -> Answer:
         return make_call(call, Sending(lake)).answer
 
 
-def test_what_came_after_the_plan_stays_and_stops_it(console: SettingsConsole, committed, removal) -> None:
-    console.lake.commit(committed.prefix, 5)
-
-    before = console.state()
-
-    assert sent(console, removal).result is Result.STOPPED
-    assert console.state() == before
-
-
-def test_an_object_that_changed_stays(console: SettingsConsole, committed, removal) -> None:
-    console.lake.commit(committed.prefix, 4, b"other")
-
+@pytest.mark.parametrize(("version", "data"), [(5, []), (4, [b"other"])], ids=["came", "changed"])
+def test_what_came_or_changed_after_the_plan_stays_and_stops_it(console, committed, removal, version, data) -> None:
+    console.lake.commit(committed.prefix, version, *data)
     before = console.state()
 
     assert sent(console, removal).result is Result.STOPPED

@@ -8,9 +8,7 @@ import pytest
 
 from coordinator.scratch import LeftObject, Leftovers, ScratchFolder, StoresToAsk
 from coordinator.writer_tests.cleaning import RemoveScratch
-from coordinator.writer_tests.facts import Expected, ScratchCommit, StoredEntry, WriterTestFacts
-from coordinator.writer_tests.judging import WriterTestState, judge
-from lake.aws.list_page import ObjectSummary
+from coordinator.writer_tests.judging import ScratchCommit, StoredEntry, WriterTestFacts, WriterTestState, judge
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.names import commit_name
@@ -46,11 +44,14 @@ def entries(versions: range = range(5), store: str = "log", path: str = PATH) ->
 
 
 REGISTRATION = Registration("t1", PATH, 4, 1, True, True, 1, (), (), "commits")
-OBJECTS = (ObjectSummary(f"{URI.log_key}{commit_name(0)}", 1, AT, "e"),)
 COORDINATED = WriterTestFacts(
-    Expected("commit_coordinator", "commits", URI, AWS, "eu-west-1"),
+    "commit_coordinator",
+    "commits",
+    URI,
+    AWS,
+    "eu-west-1",
     AT + timedelta(minutes=5),
-    OBJECTS,
+    1,
     commits(),
     frozenset({1, 2, 3, 4}),
     (),
@@ -59,7 +60,8 @@ COORDINATED = WriterTestFacts(
 )
 LOGGED = replace(
     COORDINATED,
-    expected=Expected("log_store", "log", URI, AWS, "eu-west-1"),
+    kind="log_store",
+    store="log",
     staged=frozenset(),
     entries=entries(),
     registrations=(),
@@ -107,7 +109,7 @@ def test_no_lock_is_said_with_its_store_or_version(what: str) -> None:
 
 
 NOT_SHOWN = {
-    "nothing": (State.NOT_SEEN, replace(LOGGED, objects=(), commits={}, entries=())),
+    "nothing": (State.NOT_SEEN, replace(LOGGED, objects=0, commits={}, entries=())),
     "an entry and no commit": (State.UNFINISHED, replace(LOGGED, commits={}, entries=entries(range(1)))),
     "the first commits alone": (State.UNFINISHED, replace(LOGGED, commits=commits(2), entries=entries(range(3)))),
     "an accepted version that is not there": (State.UNFINISHED, replace(LOGGED, entries=entries(range(6)))),

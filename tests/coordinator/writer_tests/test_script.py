@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from coordinator.writer_tests.script import IN_SESSION, script_of
+from coordinator.writer_tests.actions import IN_SESSION, script_of
 from tests.coordinator.writer_tests.sessions import ConnectSession
 
 TOKEN = "0123456789abcdef" * 2

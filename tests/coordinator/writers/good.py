@@ -26,7 +26,7 @@ def _texts() -> list[tuple[str, ObservedPlace]]:
             pairs = pairs_of(settings_for(mechanism, CONFIG, release))
             for platform in platforms_for(mechanism, CONFIG, pairs, packages):
                 if platform.name in ("spark", "kubernetes", "emr", "glue"):
-                    found += [(text, observed) for _, text in platform.texts]
+                    found += [(text.text, observed) for text in platform.texts]
     return found
 
 

@@ -9,6 +9,7 @@ from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
 from coordinator.writers.names import BROUGHT, COORDINATOR_SUFFIXES, LOG_STORE_SUFFIXES, PROVIDERS
+from coordinator.writers.platforms import Platform
 from lake.delta.facts import Mechanism
 
 CONFIG = WriterConfig("eu-west-1", log_store="locks", coordinator="commits", bucket_region="eu-central-1")
@@ -16,9 +17,9 @@ MARKS = {"verified", "source", "documented", "inferred"}
 EVERY = {"spark", "kubernetes", "emr", "glue", "databricks", "flink", "trino", "delta-rs"}
 
 
-def platforms(mechanism: Mechanism, release: str = "4.4.0") -> dict[str, dict]:
+def platforms(mechanism: Mechanism, release: str = "4.4.0") -> dict[str, Platform]:
     found = conf_document(mechanism, CONFIG, release_named(release))["platforms"]
-    return {one["name"]: one for one in found}
+    return {one.name: one for one in found}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -27,18 +28,18 @@ def test_every_platform_is_spoken_of_with_a_mark_for_each_claim(mechanism: Mecha
 
     assert found.keys() == EVERY
     for one in found.values():
-        assert one["claims"]
-        assert {claim["mark"] for claim in one["claims"]} <= MARKS
+        assert one.claims
+        assert {claim.mark for claim in one.claims} <= MARKS
 
 
 @pytest.mark.parametrize("mechanism", [Mechanism.LOG_STORE, Mechanism.COORDINATED_COMMITS])
 @pytest.mark.parametrize("name", ["databricks", "trino"])
 def test_what_cannot_take_the_lock_gets_no_settings(mechanism: Mechanism, name: str) -> None:
-    assert platforms(mechanism)[name]["texts"] == []
+    assert platforms(mechanism)[name].texts == ()
 
 
 def test_delta_rs_is_given_the_locking_provider_of_the_log_store_alone() -> None:
-    text = platforms(Mechanism.LOG_STORE)["delta-rs"]["texts"][0]["text"]
+    text = platforms(Mechanism.LOG_STORE)["delta-rs"].texts[0].text
     options = ast.literal_eval(text.partition(" = ")[2])
 
     assert options == {
@@ -47,26 +48,15 @@ def test_delta_rs_is_given_the_locking_provider_of_the_log_store_alone() -> None
         "DELTA_DYNAMO_TABLE_NAME": "locks",
         "AWS_REGION_DYNAMODB": "eu-west-1",
     }
-    assert platforms(Mechanism.COORDINATED_COMMITS)["delta-rs"]["texts"] == []
+    assert platforms(Mechanism.COORDINATED_COMMITS)["delta-rs"].texts == ()
 
 
 @pytest.mark.parametrize("name", ["emr", "glue"])
 def test_where_both_schemes_are_served_both_take_the_lock(name: str) -> None:
-    text = json.dumps(json.loads(platforms(Mechanism.LOG_STORE)[name]["texts"][0]["text"]))
+    text = json.dumps(json.loads(platforms(Mechanism.LOG_STORE)[name].texts[0].text))
 
     assert "spark.delta.logStore.s3.impl" in text
     assert "spark.delta.logStore.s3a.impl" in text
-
-
-def test_a_name_that_is_not_read_says_what_to_write_or_that_nothing_does_it() -> None:
-    unread = [one for one in BROUGHT if not one.is_read]
-
-    assert [one.name.rpartition(".")[2] for one in unread if not one.instead] == [
-        "endpoint",
-        "tableConf-dev",
-        "tableConf-preview",
-    ]
-    assert all(one.source and one.does for one in BROUGHT)
 
 
 def test_every_name_that_is_read_is_one_that_the_rules_know() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.writers.doctor import RULES, Examination, examine
 from coordinator.writers.pairs import read_pairs
-from coordinator.writers.session import ObservedPlace
+from coordinator.writers.session import NOTHING_OBSERVED, ObservedPlace
 from lake.delta.facts import Mechanism
 from tests.coordinator.writers.good import LOCKED
 
@@ -44,7 +44,7 @@ class Case:
     rule: str
     wrong: str
     right: str
-    observed: ObservedPlace | None = None
+    observed: ObservedPlace = NOTHING_OBSERVED
 
 
 CASES = (
@@ -256,7 +256,7 @@ def test_with_the_lines_written_nothing_is_found(case: Case) -> None:
 
 
 @pytest.mark.parametrize(("text", "observed"), LOCKED)
-def test_what_levee_itself_writes_has_no_finding(text: str, observed: ObservedPlace | None) -> None:
+def test_what_levee_itself_writes_has_no_finding(text: str, observed: ObservedPlace) -> None:
     assert not examine(text, observed).findings
 
 
@@ -346,24 +346,6 @@ def test_one_fault_is_told_by_one_rule(text: str, rules: set[str]) -> None:
     assert names(examine(text)) == rules
 
 
-def test_a_name_in_other_letters_becomes_the_one_that_is_there() -> None:
-    spark = "org.apache.spark.sql.delta.storage.S3SingleDriverLogStore"
-    found = examine(f"spark.delta.logStore.s3a.impl {spark.lower()}\n{COORD}.tableName commits")
-
-    assert [one.lines for one in found.findings] == [
-        (f"remove {COORD}.tableName",),
-        (f"spark.delta.logStore.s3a.impl={spark}",),
-    ]
-
-
-def test_what_is_read_says_that_capitals_count() -> None:
-    (found,) = examine(IMPL.replace("logStore", "logstore")).findings
-
-    assert found.wrong == "No release reads spark.delta.logstore.s3a.impl: capitals and small letters are told apart."
-    assert found.effect.endswith("gets S3SingleDriverLogStore, which takes no lock.")
-    assert found.instead == IMPL.strip().replace(" ", " = ")
-
-
 @pytest.mark.parametrize("key", ["spark.delta.logstore.s3a.impl", f"{LOG}.region", "spark.io.delta.storage.ddb.region"])
 def test_a_value_known_only_at_run_time_is_kept_under_a_key_that_nothing_reads(key: str) -> None:
     found = examine(f'spark-submit --conf "{key}=$VALUE" job.py')
@@ -376,10 +358,3 @@ def test_nothing_is_missing_where_a_file_of_properties_may_have_it() -> None:
     text = "spark-submit --packages io.delta:delta-spark_4.2_2.13:4.4.0 --properties-file x.conf job.py"
 
     assert not {"hadoop-aws-jar", "delta-in-spark"} & names(examine(text))
-
-
-def test_a_class_of_another_package_is_not_taken_for_the_log_store() -> None:
-    found = examine("spark.delta.logStore.s3a.impl org.apache.spark.sql.delta.storage.S3DynamoDBLogStore")
-
-    assert "dead-class" in names(found)
-    assert [one.lines for one in found.findings] == [(f"spark.delta.logStore.s3a.impl={LOG_STORE}",)]
