@@ -24,6 +24,7 @@ from tests.builders.facts import (
     table_facts,
     temp_name,
 )
+from tests.coordinator.protocols.judged import codes, finding
 from tests.coordinator.protocols.test_coordinated_states import STATES as COORDINATED_STATES
 from tests.coordinator.protocols.test_log_store_states import STATES as LOG_STORE_STATES
 
@@ -35,7 +36,7 @@ NO_EQUAL_COPY = "bytes-differ, no staged copy"
 """The same code where it rests on a staged file that is not there."""
 
 CASES: dict[str, TableFacts] = {
-    **{name: facts for name, facts, *_ in (*LOG_STORE_STATES, *COORDINATED_STATES)},
+    **{f"{code}, {name}": facts for name, facts, _, code, _ in (*LOG_STORE_STATES, *COORDINATED_STATES)},
     "C2 below published ones": log_store_facts(
         listing([0, 1, 3], temp=[temp_name(2)]), *FOUR[:2], entry(2, complete=False), FOUR[3]
     ),
@@ -77,10 +78,6 @@ def withheld(facts: TableFacts, before: tuple[Missed, ...] = ()) -> Verdict:
     return withhold(diagnose(facts), before, "Somebody is at it.")
 
 
-def codes(verdict: Verdict) -> list[str]:
-    return [one.code for one in verdict.findings]
-
-
 @pytest.mark.parametrize("facts", CASES.values(), ids=CASES.keys())
 def test_every_critical_finding_says_whether_it_rests_on_an_absence(facts: TableFacts) -> None:
     for one in diagnose(facts).findings:
@@ -114,16 +111,13 @@ def test_what_a_look_before_missed_too_is_raised_as_it_is(facts: TableFacts) -> 
     assert withheld(facts, missed(diagnose(facts).findings)) == diagnose(facts)
 
 
-def test_what_is_being_checked_is_said_with_the_reason() -> None:
+def test_what_is_being_checked_is_said_with_the_reason_and_its_entry_is_not_called_lost() -> None:
     verdict = withheld(LOST)
 
     assert (verdict.state, codes(verdict)) == (State.NOT_CHECKED, [BEING_CHECKED])
     assert verdict.summary == "One look did not see 2.json, and that is being checked. Somebody is at it."
     assert [(one.code, one.version) for one in verdict.withheld] == [("C7", 2), ("version-hole", 2)]
-
-
-def test_an_entry_that_is_being_checked_is_not_called_lost() -> None:
-    assert [(one.version, one.code, one.published) for one in withheld(LOST).entries] == [
+    assert [(one.version, one.code, one.published) for one in verdict.entries] == [
         (3, "C5", True),
         (2, "unknown", None),
         (1, "C5", True),
@@ -166,6 +160,5 @@ def test_a_temp_file_that_a_new_try_names_is_another_thing() -> None:
 
 def test_findings_that_are_drawn_into_one_keep_what_each_rests_on() -> None:
     both = [entry(3, path=path) for path in (URI, URI.replace("s3a:", "s3:"))]
-    [lost] = [one for one in diagnose(log_store_facts(listing(range(3)), *both)).findings if one.code == "C7"]
 
-    assert lost.absent == (Absence(COMMIT_FILE, 3, 3),)
+    assert finding(log_store_facts(listing(range(3)), *both), "C7").absent == (Absence(COMMIT_FILE, 3, 3),)

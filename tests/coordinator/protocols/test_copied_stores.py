@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.lock_domains import copied_stores
 from coordinator.protocols.log_store_entries import seen_entries
 from coordinator.protocols.log_view import LogView
@@ -13,6 +12,7 @@ from coordinator.protocols.provenance import Surroundings, provenance_of
 from coordinator.protocols.verdict import Severity, State
 from lake.delta.facts import LogStoreEntry, Provenance, TableFacts
 from tests.builders.facts import DAY, NOW, STORE, entry, listing, log_object, log_store_facts, provenance, temp_name
+from tests.coordinator.protocols.judged import codes, finding
 
 OTHER = "delta_log_restored"
 EXPIRED = int(NOW.timestamp()) - DAY
@@ -34,14 +34,13 @@ def facts(
 
 
 def told(given: TableFacts) -> set[str]:
-    return {one.code for one in diagnose(given).findings} & (COPIED | IN_USE)
+    return set(codes(given)) & (COPIED | IN_USE)
 
 
 def test_a_copy_that_nobody_writes_to_is_attention_and_says_of_what() -> None:
-    verdict = diagnose(facts(entries(2, 3, 4, 5), entries(2, 3)))
+    copied = finding(facts(entries(2, 3, 4, 5), entries(2, 3)), "copied-log-store")
 
-    [copied] = [one for one in verdict.findings if one.code in COPIED | IN_USE]
-    assert (copied.code, copied.severity, verdict.state) == ("copied-log-store", Severity.WARNING, State.ATTENTION)
+    assert (copied.severity, copied.state) == (Severity.WARNING, State.ATTENTION)
     assert copied.summary == (
         f"{OTHER} holds nothing but copies of entries of {STORE}: no commit of this table was seen to go through it."
     )
@@ -49,17 +48,15 @@ def test_a_copy_that_nobody_writes_to_is_attention_and_says_of_what() -> None:
 
 def test_nothing_is_deleted_while_there_is_a_copy() -> None:
     log = listing(range(6), temp=[log_object(temp_name(5, "loser"), age=2 * DAY)])
-    findings = diagnose(log_store_facts(log, *entries(4, 5), in_stores={OTHER: entries(4)})).findings
 
-    assert "C1" in {one.code for one in findings}
-    assert all("remove-orphans" not in one.repairs for one in findings)
+    assert finding(log_store_facts(log, *entries(4, 5), in_stores={OTHER: entries(4)}), "C1").repairs == ()
 
 
 def test_equal_stores_are_one_and_its_copy() -> None:
     assert told(facts(entries(2, 3), entries(2, 3))) == COPIED
-    assert f"{STORE} holds nothing but copies" in (
-        diagnose(facts(entries(2, 3), entries(2, 3), seen_in(OTHER, 2, 3))).summary
-    )
+    assert "accepted-twice" not in codes(facts(entries(2, 3), entries(2, 3)))
+    of_ours = finding(facts(entries(2, 3), entries(2, 3), seen_in(OTHER, 2, 3)), "copied-log-store")
+    assert of_ours.summary.startswith(f"{STORE} holds nothing but copies")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +122,7 @@ def test_a_third_store_in_use_is_critical_beside_a_copy() -> None:
         listing(range(6)), *entries(2, 3), in_stores={OTHER: entries(2, 3), "third": [entry(4, temp=temp_name(4, "c"))]}
     )
 
-    [critical] = [one for one in diagnose(given).findings if one.code == "two-log-stores"]
+    critical = finding(given, "two-log-stores")
     assert critical.summary.startswith("2 log stores accept commits of this table")
     assert OTHER not in critical.summary
     assert told(given) == COPIED | IN_USE

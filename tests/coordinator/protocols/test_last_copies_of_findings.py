@@ -1,13 +1,14 @@
-"""Which files a finding leaves as the last copies of a commit, and which it says are lost."""
+"""Which files a finding leaves as the last copies of a commit, and which it says are lost and are worth a search."""
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 
-from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.verdict import Finding
-from lake.delta.facts import LogListing, TableFacts
+from coordinator.protocols.last_copies import MOST_FILES, lost_files, was_seen
+from coordinator.protocols.verdict import Absence, Finding, State, Verdict, attention, blocked
+from lake.delta.facts import LogObject, Provenance, TableFacts
 from tests.builders.facts import (
     DAY,
     STORE,
@@ -24,13 +25,11 @@ from tests.builders.facts import (
     table_facts,
     temp_name,
 )
+from tests.coordinator.protocols.judged import finding, verdict_of
 
 A, B = temp_name(3, "aaaa"), temp_name(3, "bbbb")
-
-
-def the(code: str, facts: TableFacts) -> Finding:
-    (found,) = (one for one in diagnose(facts).findings if one.code == code)
-    return found
+BARE = "_commit_6f1c2d3e-0000-4000-8000-000000000000.json.tmp"
+KNOWN = provenance(3, store=STORE, file_name=A, accepted_size=1_000, accepted_etag="ea", etag="ea")
 
 
 def kept(finding: Finding) -> list[str]:
@@ -43,17 +42,15 @@ def lost(finding: Finding) -> dict[int, list[str]]:
     return {one["version"]: one["files"] for one in told}  # type: ignore[attr-defined]
 
 
-def replaced_by(etag: str, log: LogListing) -> LogListing:
-    return replace(log, commits={**log.commits, 3: log_object(commit_name(3), etag=etag, size=900)})
-
-
-def known(**more: object) -> object:
-    return provenance(3, store=STORE, file_name=A, accepted_size=1_000, accepted_etag="ea", etag="ea", **more)
+def replaced(*temp: LogObject, seen: Provenance = KNOWN, entries: Any = (), **facts: Any) -> TableFacts:
+    """Another file stands where version 3 was."""
+    log = listing(temp=temp)
+    log = replace(log, commits={**log.commits, 3: log_object(commit_name(3), etag="x", size=900)})
+    return log_store_facts(log, *entries, seen=[seen], **facts)
 
 
 def test_an_overwritten_version_leaves_the_copy_that_was_accepted() -> None:
-    log = replaced_by("x", listing(temp=[log_object(A, etag="ea"), log_object(B, etag="x", size=900)]))
-    found = the("overwritten", log_store_facts(log, seen=[known()]))
+    found = finding(replaced(log_object(A, etag="ea"), log_object(B, etag="x", size=900)), "overwritten")
 
     assert (kept(found), lost(found)) == ([A], {})
     (told,) = found.evidence["last_copies"]  # type: ignore[misc]
@@ -61,74 +58,101 @@ def test_an_overwritten_version_leaves_the_copy_that_was_accepted() -> None:
     assert datetime.fromisoformat(told["written_at"]) == log_object(A).modified_at
 
 
-def test_an_overwritten_version_without_a_copy_has_lost_its_file_and_the_accepted_one() -> None:
-    found = the("overwritten", log_store_facts(replaced_by("x", listing()), seen=[known()]))
-
-    assert (kept(found), lost(found)) == ([], {3: [commit_name(3), A]})
-
-
-def test_a_replaced_file_of_which_only_the_proof_is_left_has_lost_the_accepted_one() -> None:
-    log = listing()
-    found = the("bytes-differ", log_store_facts(log, seen=[replace(known(), etag="e", differs_etag="e")]))
-
-    assert lost(found) == {3: [commit_name(3), A]}
-
-
-def test_a_replaced_file_leaves_the_temp_file_that_its_entry_names() -> None:
-    log = listing(temp=[A, B])
-    facts = log_store_facts(log, entry(3, temp=A), copies={A: False, B: True}, equal_bytes={A: False})
-
-    assert kept(the("bytes-differ", facts)) == [A]
-
-
-def test_a_file_whose_name_says_no_version_is_kept_as_well() -> None:
-    name = "_commit_6f1c2d3e-0000-4000-8000-000000000000.json.tmp"
-    one = replace(known(), file_name=name, etag="x", size=900)
-    log = replaced_by("x", listing(temp=[log_object(name, etag="ea")]))
-    facts = log_store_facts(log, entry(3, temp=name), equal_bytes={name: False}, seen=[one])
-
-    assert kept(the("bytes-differ", facts)) == [name]
+HOLE = table_facts(listing([0, 3, 4], temp=[temp_name(1)]))
+GONE = log_store_facts(
+    listing(range(2), temp=[A, temp_name(2)]),
+    heads={commit_name(version): None for version in (2, 3)},
+    seen=[provenance(2), KNOWN],
+)
+OF_DELTA_RS = replaced(
+    log_object(BARE, etag="ea"),
+    seen=replace(KNOWN, file_name=BARE, etag="x", size=900),
+    entries=[entry(3, temp=BARE)],
+    equal_bytes={BARE: False},
+)
+NAMED = log_store_facts(listing(temp=[A, B]), entry(3, temp=A), copies={A: False, B: True}, equal_bytes={A: False})
+PROVEN = log_store_facts(listing(), seen=[replace(KNOWN, etag="e", differs_etag="e")])
+STAGED = coordinated_facts(listing(staged=[]), registration(4, coordinator_commit(4)))
+OLD = log_store_facts(
+    listing(temp=[log_object(temp_name(4, "old"), age=2 * DAY), log_object(temp_name(4, "new"), age=60)]), entry(3)
+)
 
 
-def test_vanished_versions_leave_their_copies_and_have_lost_their_files() -> None:
-    heads = {commit_name(version): None for version in (2, 3)}
-    seen = [provenance(2), known()]
-    found = the("vanished", log_store_facts(listing(range(2), temp=[A, temp_name(2)]), heads=heads, seen=seen))
+@pytest.mark.parametrize(
+    ("code", "facts", "copies", "files"),
+    [
+        ("overwritten", replaced(), [], {3: [commit_name(3), A]}),
+        ("bytes-differ", PROVEN, [], {3: [commit_name(3), A]}),
+        ("bytes-differ", NAMED, [A], {}),
+        ("bytes-differ", OF_DELTA_RS, [BARE], {}),
+        ("vanished", GONE, [temp_name(2), A], {3: [commit_name(3)], 2: [commit_name(2)]}),
+        ("version-hole", HOLE, [temp_name(1)], {2: [commit_name(2)], 1: [commit_name(1)]}),
+        ("K7", STAGED, [], {4: [staged_name(4), staged_name(4, folder="_commits")]}),
+        ("C1", OLD, [temp_name(4, "old")], {}),
+    ],
+)
+def test_a_finding_says_what_is_left_and_what_is_lost(code: str, facts: TableFacts, copies: Any, files: Any) -> None:
+    found = finding(facts, code)
 
-    assert (sorted(kept(found)), lost(found)) == (sorted([A, temp_name(2)]), {3: [commit_name(3)], 2: [commit_name(2)]})
-
-
-def test_a_gap_leaves_what_lies_beside_it_and_has_lost_its_files() -> None:
-    facts = table_facts(listing([0, 3, 4], temp=[temp_name(1)]))
-    found = the("version-hole", facts)
-
-    assert (kept(found), lost(found)) == ([temp_name(1)], {2: [commit_name(2)], 1: [commit_name(1)]})
-
-
-def test_a_lost_staged_file_may_be_kept_in_either_folder() -> None:
-    facts = coordinated_facts(listing(staged=[]), registration(4, coordinator_commit(4)))
-    name = staged_name(4).partition("/")[2]
-
-    assert lost(the("K7", facts)) == {4: [f"_staged_commits/{name}", f"_commits/{name}"]}
+    assert (sorted(kept(found)), lost(found)) == (sorted(copies), files)
 
 
 def test_versions_that_cannot_be_decided_leave_every_file_of_theirs() -> None:
     files = [temp_name(1), temp_name(2), temp_name(3)]
     facts = log_store_facts(listing(temp=files), copies={files[0]: False, files[1]: True, files[2]: False})
 
-    found = [kept(one) for one in diagnose(facts).findings if "is the accepted one" in one.summary]
+    found = [kept(one) for one in verdict_of(facts).findings if "is the accepted one" in one.summary]
     assert found == [[files[0], files[2]]]
-
-
-def test_old_files_of_which_nothing_tells_that_they_lost_are_left_too() -> None:
-    old, young = log_object(temp_name(4, "old"), age=2 * DAY), log_object(temp_name(4, "new"), age=60)
-    facts = log_store_facts(listing(temp=[old, young]), entry(3))
-
-    assert kept(the("C1", facts)) == [old.name]
 
 
 @pytest.mark.parametrize("copies", [{A: True}, {}])
 def test_a_sound_table_leaves_none(copies: dict[str, bool]) -> None:
-    verdict = diagnose(log_store_facts(listing(temp=[A]), entry(3, temp=A), copies=copies))
+    verdict = verdict_of(log_store_facts(listing(temp=[A]), entry(3, temp=A), copies=copies))
 
-    assert [kept(one) or lost(one) for one in verdict.findings if kept(one) or lost(one)] == []
+    assert not any(kept(one) or lost(one) for one in verdict.findings)
+
+
+def test_the_commits_own_file_and_the_accepted_one_are_looked_for() -> None:
+    verdict = verdict_of(log_store_facts(listing(range(3), temp=[temp_name(2)]), *(entry(v) for v in range(4))))
+    staged = [(4, name) for name in (commit_name(4), staged_name(4), staged_name(4, folder="_commits"))]
+
+    assert set(lost_files(finding(verdict, "C7"), verdict)) == {(3, commit_name(3)), (3, temp_name(3))}
+    assert set(lost_files(finding(STAGED, "K7"), verdict_of(STAGED))) == set(staged)
+
+
+NOTHING = Verdict(State.BLOCKED, "", 0, 0)
+
+
+def test_of_a_long_gap_only_some_are_looked_for_and_of_a_quiet_one_none() -> None:
+    gap = (Absence("commit file", 1, 10**15),)
+
+    assert len(list(lost_files(blocked("version-hole", "A gap.", absent=gap), NOTHING))) == MOST_FILES
+    assert list(lost_files(attention("version-hole", "A gap.", absent=gap), NOTHING)) == []
+
+
+@pytest.mark.parametrize("what", ["entry", "the log", "registration 7", ""])
+def test_what_is_no_file_of_the_log_is_not_looked_for(what: str) -> None:
+    assert list(lost_files(blocked("C7", "Gone.", absent=(Absence(what, 1, 1),)), NOTHING)) == []
+
+
+SEEN = Provenance(3, size=573, etag="c07a", store=STORE, file_name=A, accepted_size=573, accepted_etag="a001")
+
+
+@pytest.mark.parametrize(
+    ("known", "name", "size", "etag", "is_it"),
+    [
+        (SEEN, commit_name(3), 573, "c07a", True),
+        (SEEN, A, 573, "a001", True),
+        (None, commit_name(3), 573, "c07a", False),
+        (SEEN, commit_name(3), 574, "c07a", False),
+        (SEEN, commit_name(3), 573, "other", False),
+        (SEEN, A, 573, "c07a", False),
+        (SEEN, A, 574, "a001", False),
+        (SEEN, B, 573, "a001", False),
+        (replace(SEEN, disputed=True), commit_name(3), 573, "c07a", False),
+        (replace(SEEN, disputed=True), A, 573, "a001", False),
+        (replace(SEEN, differs_etag="c07a"), commit_name(3), 573, "c07a", False),
+    ],
+)
+def test_the_file_that_was_seen_is_known_by_length_and_etag(known, name, size, etag, is_it) -> None:
+    assert was_seen(known, name, size, etag) is is_it

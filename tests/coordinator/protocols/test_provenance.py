@@ -290,6 +290,14 @@ def test_a_table_made_again_in_its_place_is_another_table(what, published, new_i
     assert is_another_table(OLD, published, "old", named(new_id)) is answer, what
 
 
+def test_what_was_never_seen_published_is_no_sign_of_another_table() -> None:
+    waiting = {0: replace(provenance(0, store="delta_log"), seen_at=None, size=None, etag=None)}
+
+    assert is_another_table(waiting, files(range(1), "other"), "", named("new")) is False
+    assert is_another_table({}, files(range(4)), "old", named("new")) is False
+    assert is_another_table(OLD, files(range(4)), "", named("new", NOW)) is False
+
+
 @pytest.mark.parametrize(
     ("created_at", "answer"),
     [(NOW, True), (NOW - timedelta(days=1), None), (None, None)],
@@ -297,17 +305,3 @@ def test_a_table_made_again_in_its_place_is_another_table(what, published, new_i
 )
 def test_one_that_was_made_after_the_old_one_was_seen_is_another_whatever_its_id_was(created_at, answer) -> None:
     assert is_another_table(OLD, files(range(4), "other"), "", named("new", created_at)) is answer
-
-
-def test_a_log_that_is_only_read_later_is_no_other_table() -> None:
-    assert is_another_table(OLD, files(range(4)), "", named("new", NOW)) is False
-
-
-def test_a_first_commit_that_was_only_seen_accepted_is_no_sign_of_another_table() -> None:
-    waiting = {0: replace(provenance(0, store="delta_log"), seen_at=None, size=None, etag=None)}
-
-    assert is_another_table(waiting, files(range(1), "other"), "", named("new")) is False
-
-
-def test_nothing_known_is_no_other_table() -> None:
-    assert is_another_table({}, files(range(4)), "old", named("new")) is False

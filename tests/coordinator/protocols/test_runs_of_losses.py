@@ -1,6 +1,9 @@
 """Several versions lost by one cause are one finding."""
 
-from coordinator.protocols.diagnosis import diagnose
+from typing import Any
+
+import pytest
+
 from coordinator.protocols.verdict import Finding, Severity, State
 from lake.delta.facts import TableFacts
 from tests.builders.facts import (
@@ -13,13 +16,14 @@ from tests.builders.facts import (
     staged_name,
     temp_name,
 )
+from tests.coordinator.protocols.judged import verdict_of
 
 EIGHT = [entry(v) for v in range(8)]
 TEMPS = [temp_name(v) for v in range(8)]
 
 
 def critical(facts: TableFacts) -> list[Finding]:
-    return [one for one in diagnose(facts).findings if one.severity is Severity.CRITICAL]
+    return [one for one in verdict_of(facts).findings if one.severity is Severity.CRITICAL]
 
 
 def keys(facts: TableFacts) -> list[tuple[str, int | None, int | None]]:
@@ -37,43 +41,37 @@ def test_three_lost_trailing_files_of_the_log_store_are_one_finding() -> None:
     assert (lost.evidence["first_version"], lost.evidence["count"]) == (5, 3)
 
 
-def test_the_finding_stays_the_same_while_its_oldest_versions_are_mended() -> None:
-    assert keys(log_store_facts(listing(range(5), temp=TEMPS), *EIGHT)) == [("C6", 5, 7)]
-    assert keys(log_store_facts(listing(range(6), temp=TEMPS), *EIGHT)) == [("C6", 6, 7)]
-    assert keys(log_store_facts(listing(range(7), temp=TEMPS), *EIGHT)) == [("C6", None, 7)]
+def lost(published: Any, temp: Any = TEMPS, entries: Any = EIGHT, **log: Any) -> TableFacts:
+    return log_store_facts(listing(published, temp=temp, **log), *entries)
 
 
-def test_losses_of_another_kind_are_findings_of_their_own() -> None:
-    assert keys(log_store_facts(listing(range(5), temp=[*TEMPS[:5], *TEMPS[6:]]), *EIGHT)) == [
-        ("C6", 6, 7),
-        ("C7", None, 5),
-    ]
+NOT_THE_FIFTH = [*TEMPS[:5], *TEMPS[6:]]
+TWO_SPELLINGS = [*EIGHT[:6], EIGHT[7], *(entry(v, path="s3://lake/orders") for v in (6, 7))]
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        (lost(range(6)), [("C6", 6, 7)]),
+        (lost(range(7)), [("C6", None, 7)]),
+        (lost(range(5), NOT_THE_FIFTH), [("C6", 6, 7), ("C7", None, 5)]),
+        (lost([0, 1, 4, 5]), [("C6", 6, 7), ("C6", 2, 3)]),
+        (lost(range(6), (), TWO_SPELLINGS), [("C7", 6, 7)]),
+    ],
+    ids=["one was mended", "two were mended", "another kind", "a gap and the end", "two spellings"],
+)
+def test_only_consecutive_versions_of_one_state_and_effect_are_one_finding(facts: TableFacts, found: Any) -> None:
+    assert [one for one in keys(facts) if one[0] in ("C6", "C7")] == found
 
 
 def test_lost_files_that_no_readable_run_leads_to_are_not_republished() -> None:
-    found = critical(log_store_facts(listing(range(5), temp=[*TEMPS[:5], *TEMPS[6:]]), *EIGHT))
-
-    assert [one.repairs for one in found] == [(), ()]
-
-
-def test_files_lost_in_a_gap_and_at_the_end_are_two_findings() -> None:
-    facts = log_store_facts(listing([0, 1, 4, 5], temp=TEMPS), *EIGHT)
-
-    assert [one for one in keys(facts) if one[0] == "C6"] == [("C6", 6, 7), ("C6", 2, 3)]
+    assert [one.repairs for one in critical(lost(range(5), NOT_THE_FIFTH))] == [(), ()]
 
 
 def test_files_below_and_above_a_checkpoint_weigh_differently() -> None:
-    facts = log_store_facts(listing([0, 1, 4, 5, 6, 7], checkpoints=[2], temp=TEMPS), *EIGHT)
-    found = [one for one in diagnose(facts).findings if one.code == "C6"]
+    found = [one for one in verdict_of(lost([0, 1, 4, 5, 6, 7], checkpoints=[2])).findings if one.code == "C6"]
 
     assert [(one.version, one.state) for one in found] == [(3, State.BLOCKED), (2, State.ATTENTION)]
-
-
-def test_one_version_under_two_spellings_is_no_run() -> None:
-    others = [entry(v, path="s3://lake/orders") for v in (6, 7)]
-    facts = log_store_facts(listing(range(6)), *EIGHT[:6], EIGHT[7], *others)
-
-    assert [one for one in keys(facts) if one[0] == "C7"] == [("C7", 6, 7)]
 
 
 def test_three_lost_trailing_files_of_a_coordinated_table_are_one_finding() -> None:

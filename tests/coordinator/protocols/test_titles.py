@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coordinator import protocols
-from coordinator.protocols.titles import _SEVERAL_MEANINGS, _TITLES, LONGEST, title_of
+from coordinator.protocols.titles import _TITLES, title_of
 
 GIVEN_BY_A_VARIABLE = {
     "C6",
@@ -42,11 +42,6 @@ def _results(code: ast.expr) -> list[ast.expr]:
 @pytest.mark.parametrize("code", sorted(codes_in_the_source()))
 def test_every_finding_that_weighs_has_a_title(code: str) -> None:
     assert code in _TITLES or code == "K0"  # a registration that may yet be used never weighs
-
-
-def test_titles_have_room_beside_a_name() -> None:
-    titles = [*_TITLES.values(), *_SEVERAL_MEANINGS.values()]
-    assert all(len(title) <= LONGEST and not title.endswith(".") for title in titles)
 
 
 def test_a_state_can_make_a_code_another_trouble() -> None:
