@@ -1,6 +1,8 @@
 """Findings that rest on something not being there, and what a second look makes of them."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -29,29 +31,30 @@ from tests.coordinator.protocols.test_coordinated_states import STATES as COORDI
 from tests.coordinator.protocols.test_log_store_states import STATES as LOG_STORE_STATES
 
 FOUR = [entry(v) for v in range(4)]
+INCOMPLETE = entry(3, complete=False)
 LOST = log_store_facts(listing([0, 1, 3]), *FOUR)
 SEEN = {"C4", "bytes-differ", "K4", "two-lock-domains", "staged-size-differs", "path-differs", "refuses-commits"}
 """Critical findings that rest on what was seen: no later look takes them back."""
 NO_EQUAL_COPY = "bytes-differ, no staged copy"
 """The same code where it rests on a staged file that is not there."""
 
+
+def at(published: Iterable[int], version: int, *listed: int, staged: Iterable[str] = (), **item: Any) -> TableFacts:
+    log = listing(published, staged=staged)
+    return coordinated_facts(log, registration(version, *map(coordinator_commit, listed), **item))
+
+
 CASES: dict[str, TableFacts] = {
     **{f"{code}, {name}": facts for name, facts, _, code, _ in (*LOG_STORE_STATES, *COORDINATED_STATES)},
-    "C2 below published ones": log_store_facts(
-        listing([0, 1, 3], temp=[temp_name(2)]), *FOUR[:2], entry(2, complete=False), FOUR[3]
-    ),
-    "rewind-leftover": log_store_facts(listing(range(2), temp=[temp_name(3)]), *FOUR[:2], entry(3, complete=False)),
+    "C2 below": log_store_facts(listing([0, 1, 3], temp=[temp_name(2)]), *FOUR[:2], entry(2, complete=False), FOUR[3]),
+    "rewind-leftover": log_store_facts(listing(range(2), temp=[temp_name(3)]), *FOUR[:2], INCOMPLETE),
     "undecided": log_store_facts(listing(range(3), temp=None), *FOUR),
     "leftover-entries": log_store_facts(listing(()), *FOUR),
     "foreign-writer": log_store_facts(listing(), FOUR[0], FOUR[3], engines={1: "delta-rs", 2: "delta-rs"}),
-    "incomplete-with-expiry": log_store_facts(
-        listing(range(3), temp=[temp_name(3)]), *FOUR[:3], entry(3, complete=False, expire_time=1)
-    ),
+    "incomplete-with-expiry": log_store_facts(listing(range(3)), *FOUR[:3], replace(INCOMPLETE, expire_time=1)),
     "two-lock-domains": log_store_facts(listing(), *FOUR, entry(3, path=URI.replace("s3a:", "s3:"))),
     "bytes-differ": log_store_facts(listing(temp=[log_object(temp_name(3), size=999)]), *FOUR),
-    NO_EQUAL_COPY: coordinated_facts(
-        listing(staged=[log_object(staged_name(2), size=900, age=2 * DAY)]), registration(3)
-    ),
+    NO_EQUAL_COPY: coordinated_facts(listing(staged=[log_object(staged_name(2), size=900)]), registration(3)),
     "bytes-differ, entry expired": log_store_facts(
         listing(age=2 * DAY, temp=[log_object(temp_name(2), size=900, age=2 * DAY)]),
         *FOUR[3:],
@@ -60,17 +63,13 @@ CASES: dict[str, TableFacts] = {
     "version-hole": table_facts(listing([0, 3])),
     "log-start-missing": table_facts(listing([5, 6])),
     "checkpoint-without-commit": table_facts(listing((), checkpoints=[9])),
-    "list-not-contiguous": coordinated_facts(
-        listing(range(2), staged=[staged_name(4)]), registration(4, coordinator_commit(4))
-    ),
-    "K3 below": coordinated_facts(
-        listing([0, 1, 3], staged=[staged_name(2)]), registration(3, coordinator_commit(2), coordinator_commit(3))
-    ),
+    "list-not-contiguous": at([0, 1], 4, 4),
+    "K3 below": at([0, 1, 3], 3, 2, 3, staged=[staged_name(2)]),
     "staged-size-differs": coordinated_facts(
         listing(staged=[staged_name(4)]), registration(4, coordinator_commit(4, size=7))
     ),
-    "path-differs": coordinated_facts(listing(), registration(3, path="s3a://lake/original")),
-    "refuses-commits": coordinated_facts(listing(), registration(0, accepting=False)),
+    "path-differs": at(range(4), 3, path="s3a://lake/original"),
+    "refuses-commits": at(range(4), 0, accepting=False),
 }
 
 
@@ -82,7 +81,7 @@ def withheld(facts: TableFacts, before: tuple[Missed, ...] = ()) -> Verdict:
 def test_every_critical_finding_says_whether_it_rests_on_an_absence(facts: TableFacts) -> None:
     for one in diagnose(facts).findings:
         if one.severity is Severity.CRITICAL:
-            assert one.rests_on_absence == (one.code not in SEEN or facts is CASES[NO_EQUAL_COPY]), one.code
+            assert bool(one.absent) == (one.code not in SEEN or facts is CASES[NO_EQUAL_COPY]), one.code
 
 
 def test_the_cases_hold_every_critical_finding_there_is() -> None:

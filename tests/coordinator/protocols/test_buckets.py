@@ -182,6 +182,7 @@ def test_one_that_would_reach_no_table_is_noted() -> None:
         (rule("x/", filters={"ObjectSizeLessThan": "9"}), "its Filter has a size that is no number"),
         (rule("x/", Expiration="soon"), "its Expiration has no parts"),
         (rule("x/", Expiration={"Days": 2**80}), "its Expiration names neither days nor a date"),
+        (rule("x/", Expiration={"Date": "never"}), "its Expiration names neither days nor a date"),
         (rule("x/", Transitions="x"), "its Transitions are no list"),
         (rule("x/", Transitions=[{"StorageClass": "GLACIER"}]),
          "one of its transitions names no class, or neither days nor a date"),

@@ -159,6 +159,7 @@ def test_a_stale_list_of_a_downgraded_registration_is_never_cleared_by_itself() 
         (at(3, path="s3a://lake/original"), ["path-differs"], State.BLOCKED),
         (at(9, schema_version=2), ["undecided"], State.NOT_CHECKED),
         (at(4, 4, staged=None), ["undecided"], State.NOT_CHECKED),
+        (at(4, accepted=None), ["undecided"], State.NOT_CHECKED),
         (at(3, facts={"entries": [entry(0), entry(3)]}), ["both-mechanisms"], State.HEALTHY),
         (at(2, staged=[staged_name(3)]), ["K9"], State.BLOCKED),
         (at(3, staged=[log_object(staged_name(3), age=2 * DAY, etag="encrypted")]), ["not-compared"], State.HEALTHY),

@@ -1,13 +1,15 @@
-"""Findings beside the states of the tables C and K, and how a verdict is put together."""
+"""Findings beside the states of the tables C and K, whether readers can build a table, and what a verdict is of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pytest
 
 from coordinator.protocols.judgement import MOST_FINDINGS
+from coordinator.protocols.needed_facts import wanted_checksums
+from coordinator.protocols.single_driver import take_turns
 from coordinator.protocols.verdict import Severity, State
-from lake.delta.facts import LockDomain, Mechanism, ReadingProblem, TableFacts
+from lake.delta.facts import CommitInfo, LockDomain, LogListing, Mechanism, ReadingProblem, TableFacts
 from tests.builders.facts import (
     NOW,
     STORE,
@@ -19,6 +21,7 @@ from tests.builders.facts import (
     log_object,
     log_store_facts,
     registration,
+    said,
     table_facts,
     temp_name,
 )
@@ -52,6 +55,7 @@ UNREAD_STORE = ReadingProblem("entries of delta_log", "AccessDenied on dynamodb:
             State.UNSAFE,
         ),
         (log_store_facts(listing(), *FOUR[:3], NO_DIGIT), ["malformed-item", "undecided"], State.ATTENTION),
+        (log_store_facts(listing(), *FOUR, FOUR[3]), ["malformed-item"], State.ATTENTION),
         (table_facts(listing([0, 1, 4, 5], checkpoints=[1])), ["version-hole", "single-driver"], State.BLOCKED),
         (table_facts(listing([0, 1, 4, 5], checkpoints=[4])), ["version-hole", "single-driver"], State.ATTENTION),
         (table_facts(listing([5, 6])), ["log-start-missing", "single-driver"], State.BLOCKED),
@@ -66,14 +70,16 @@ UNREAD_STORE = ReadingProblem("entries of delta_log", "AccessDenied on dynamodb:
         (log_store_facts(listing(), problems=[UNREAD_STORE]), ["not-read"], State.NOT_CHECKED),
         (table_facts(listing()), ["single-driver"], State.HEALTHY),
         (table_facts(listing(), mechanism=Mechanism.CATALOG_MANAGED), ["catalog-managed"], State.NOT_CHECKED),
+        (table_facts(listing(checkpoints=[7]), mechanism=Mechanism.CATALOG_MANAGED), ["catalog-managed"],
+         State.NOT_CHECKED),
         (table_facts(listing(), mechanism=Mechanism.UNKNOWN), ["undecided"], State.NOT_CHECKED),
         (table_facts(listing(())), ["empty-log", "single-driver"], State.ATTENTION),
     ],
     ids=[
-        "versions below every entry", "begun after it was listed", "an old writer", "no expiry", "incomplete, expires",
-        "malformed", "a hole above the checkpoint", "a hole below it", "no start", "a checkpoint for the start",
-        "half a checkpoint", "the tail alone", "a part unread", "a fact unread", "one driver", "catalog", "unknown",
-        "empty",
+        "versions below every entry", "begun after it was listed", "an old writer", "no expiry",
+        "incomplete, expires", "malformed", "a second item", "a hole above the checkpoint", "a hole below it",
+        "no start", "a checkpoint for the start", "half a checkpoint", "the tail alone", "a part unread",
+        "a fact unread", "one driver", "catalog", "its end", "unknown", "empty",
     ],
 )  # fmt: skip
 def test_what_was_read_has_its_findings(facts: TableFacts, found: list[str], state: State) -> None:
@@ -124,6 +130,15 @@ def test_malformed_parts_are_named() -> None:
     broken = registration(3, accepting=None, problems=("acceptingCommits is the text True, not BOOL",))
 
     assert "acceptingCommits is the text True" in finding(table_facts(registrations=[broken]), "malformed-item").summary
+
+
+def test_a_hole_stops_readers_unless_a_checkpoint_covers_it() -> None:
+    above, below = (finding(table_facts(listing([0, 1, 4, 5], checkpoints=[v])), "version-hole") for v in (1, 4))
+
+    assert above.summary == (
+        "Versions 2 to 3 have no file, and later ones exist. Readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS."
+    )
+    assert below.summary.endswith("Checkpoint 4 covers it, so only time travel fails.")
 
 
 def test_each_hole_is_a_finding_of_its_own() -> None:
@@ -184,21 +199,13 @@ def test_what_is_lost_beside_its_checkpoint_is_not_said_to_be_seen(facts: TableF
     assert 'Spark stops with "Could not find any delta files for version 7".' in verdict_of(facts).summary
 
 
-def test_the_summary_is_the_worst_finding() -> None:
-    entries = [*(entry(v, expire_time=None) for v in range(3)), entry(3)]
-    verdict = verdict_of(log_store_facts(listing(range(3)), *entries))
-
-    assert codes(verdict) == ["C7", "no-expiry"]
-    assert verdict.summary == verdict.findings[0].summary
-    assert [one.severity for one in verdict.findings] == [Severity.CRITICAL, Severity.WARNING]
-
-
-def test_versions_carry_thousands_separators_in_prose_and_none_in_names() -> None:
+def test_the_summary_is_the_worst_finding_with_separators_in_prose_and_none_in_names() -> None:
     log = listing(range(1_040, 1_042), checkpoints=[1_040], temp=[temp_name(1_042)])
-    verdict = verdict_of(log_store_facts(log, entry(1_041), entry(1_042)))
+    verdict = verdict_of(log_store_facts(log, entry(1_041, expire_time=None), entry(1_042)))
 
-    assert "Commit 1,042 is complete" in verdict.summary
-    assert "1042.json" in verdict.summary
+    assert codes(verdict) == ["C6", "no-expiry"]
+    assert [one.severity for one in verdict.findings] == [Severity.CRITICAL, Severity.WARNING]
+    assert verdict.summary.startswith("Commit 1,042 is complete in DynamoDB, but 1042.json is gone.")
 
 
 def test_only_a_commit_file_publishes_a_version() -> None:
@@ -221,3 +228,65 @@ def test_very_many_malformed_items_are_bounded() -> None:
     broken = [entry(v, temp="x") for v in range(500)]
 
     assert len(verdict_of(log_store_facts(listing(range(500)), *broken)).findings) < 30
+
+
+SPARK = "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
+
+
+def summed_up(log: LogListing, ages: Mapping[int, float]) -> TableFacts:
+    """Facts of a log with a `.crc` of such ages beside some of its commits, which are an hour old."""
+    checksums = {v: log_object(f"{v:020d}.crc", age=age) for v, age in ages.items()}
+    return replace(table_facts(log, mechanism=Mechanism.LOG_STORE), listing=replace(log, checksums=checksums))
+
+
+def test_a_checksum_is_read_where_its_commit_was_put_after_it() -> None:
+    facts = summed_up(listing(range(30)), {v: 3_700 if v in {4, 9} else 3_600 for v in range(30)})
+
+    assert wanted_checksums(facts) == (9, 4)
+
+
+def test_of_a_log_that_was_copied_the_newest_checksums_are_read() -> None:
+    assert wanted_checksums(summed_up(listing(range(300)), dict.fromkeys(range(300), 3_700))) == (*range(299, 279, -1),)
+
+
+@pytest.mark.parametrize(
+    ("info", "is_another"),
+    [
+        (said(3, transaction="of-4", engine=SPARK), True),
+        (said(3, transaction="of-3", engine=SPARK), False),
+        (said(3, engine="delta-rs:py-1.6.6"), True),
+        (said(3, engine=SPARK), False),
+        (said(3), False),
+        (said(3, transaction="of-4", etag="of an older file"), False),
+    ],
+)
+def test_a_commit_and_its_checksum_are_of_one_transaction(info: CommitInfo, is_another: bool) -> None:
+    facts = replace(summed_up(listing(), {3: 3_600}), commit_infos={3: info}, checksum_transactions={3: "of-3"})
+
+    assert ("checksum-of-another" in codes(facts)) is is_another
+
+
+@pytest.mark.parametrize(("commits", "checkpoints", "is_long"), [(1_000, [], 0), (1_001, [], 1), (2_000, [999], 0)])
+def test_commits_without_a_checkpoint_are_a_finding_when_they_are_many(commits, checkpoints, is_long) -> None:
+    facts = table_facts(listing(range(commits), checkpoints=checkpoints), mechanism=Mechanism.SINGLE_DRIVER)
+
+    assert ("long-replay" in codes(facts)) is bool(is_long)
+
+
+def test_of_the_tail_of_a_log_nothing_is_concluded() -> None:
+    facts = replace(table_facts(listing(range(90, 99), from_version=90)), hinted=50)
+
+    assert verdict_of(facts).state is State.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("engines", "several"),
+    [
+        ({SPARK: (0, 9)}, False),
+        ({SPARK: (0, 4), SPARK + ".1": (5, 9)}, False),
+        ({SPARK: (0, 6), SPARK + ".1": (5, 9)}, True),
+        ({SPARK: (0, 4), "delta-rs:py-1.6.6": (5, 9)}, True),
+    ],
+)
+def test_an_upgrade_is_one_writer(engines, several) -> None:
+    assert take_turns(engines) is several

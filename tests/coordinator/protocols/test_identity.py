@@ -1,15 +1,23 @@
-"""Facts of two DynamoDB tables, or of two spellings of one path, stay two: what diagnosis says of each."""
+"""Entries in two DynamoDB tables, or under two spellings of one path, stay two, unless all of one are copies."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
+from coordinator.protocols.lock_domains import copied_stores
+from coordinator.protocols.log_store_entries import seen_entries
+from coordinator.protocols.log_view import LogView
 from coordinator.protocols.needed_facts import wanted_comparisons, wanted_heads, wanted_infos
+from coordinator.protocols.provenance import Surroundings, provenance_of
 from coordinator.protocols.verdict import Severity, State
-from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, TableFacts
+from lake.delta.facts import HeldElsewhere, LockDomain, LogStoreEntry, Provenance, TableFacts
 from tests.builders.facts import (
+    DAY,
     NOW,
+    STORE,
     TABLE_ID,
     URI,
     commit_name,
@@ -19,6 +27,7 @@ from tests.builders.facts import (
     listing,
     log_object,
     log_store_facts,
+    provenance,
     registration,
     staged_name,
     table_facts,
@@ -167,28 +176,17 @@ def test_the_same_id_in_another_store_is_another_registration() -> None:
     verdict = verdict_of(two_coordinators(table_id=TABLE_ID))
 
     assert "two-coordinators" in codes(verdict)
-    assert finding(verdict, "accepts-without-table").summary == (
-        f"Registration {TABLE_ID} of commits_eu accepts commits, and the newest metadata does not name it."
-    )
+    assert finding(verdict, "accepts-without-table").summary.startswith(f"Registration {TABLE_ID} of commits_eu")
+    assert "K8" in codes(coordinated_facts(listing(), registration(3, store=OTHER_COORDINATOR)))
 
 
-def test_a_registration_found_only_in_another_store_is_missing_from_its_own() -> None:
-    facts = coordinated_facts(listing(range(4)), registration(3, store=OTHER_COORDINATOR))
-
-    assert "K8" in codes(facts)
-
-
-def test_a_registration_through_which_nobody_commits_is_no_second_coordinator() -> None:
-    unused = registration(3, store=OTHER_COORDINATOR, table_id="other", accepted=False)
+def test_only_registrations_that_accept_commits_are_two_coordinators() -> None:
+    another = registration(3, store=OTHER_COORDINATOR, table_id="other")
+    unused = replace(another, has_accepted_commits=False)
 
     assert "two-coordinators" not in codes(two_coordinators(accepting=False))
     assert codes(coordinated_facts(listing(), registration(3), unused)) == ["K0", "K11"]
-
-
-def test_two_coordinators_are_told_of_a_table_that_left_both() -> None:
-    open_ones = [registration(3), registration(3, store=OTHER_COORDINATOR, table_id="other")]
-
-    assert "two-coordinators" in codes(table_facts(registrations=open_ones))
+    assert "two-coordinators" in codes(table_facts(registrations=[registration(3), another]))
 
 
 def test_a_version_that_both_coordinators_list_was_accepted_twice() -> None:
@@ -278,3 +276,110 @@ def test_what_another_region_guards_is_not_checked_here() -> None:
     verdict = verdict_of(replace(table_facts(), elsewhere=(ELSEWHERE,)))
 
     assert (verdict.state, codes(verdict)) == (State.NOT_CHECKED, ["guarded-elsewhere"])
+
+
+RESTORED = "delta_log_restored"
+EXPIRED = int(NOW.timestamp()) - DAY
+COPIED, IN_USE = {"copied-log-store"}, {"two-log-stores"}
+
+
+def seen_in(store: str, *versions: int, **known: object) -> list[Provenance]:
+    return [provenance(version, store=store, file_name=temp_name(version), **known) for version in versions]
+
+
+def copied(
+    own: Iterable[LogStoreEntry], other: Iterable[LogStoreEntry], seen: Iterable[Provenance] = (), published: int = 6
+) -> TableFacts:
+    return log_store_facts(listing(range(published)), *own, in_stores={RESTORED: other}, seen=seen)
+
+
+def told(given: TableFacts) -> set[str]:
+    return set(codes(given)) & (COPIED | IN_USE)
+
+
+def test_a_copy_that_nobody_writes_to_is_attention_and_says_of_what() -> None:
+    found = finding(copied(entries(2, 3, 4, 5), entries(2, 3)), "copied-log-store")
+
+    assert (found.severity, found.state) == (Severity.WARNING, State.ATTENTION)
+    assert found.summary == (
+        f"{RESTORED} holds nothing but copies of entries of {STORE}: no commit of this table was seen to go through it."
+    )
+
+
+def test_nothing_is_deleted_while_there_is_a_copy() -> None:
+    log = listing(range(6), temp=[log_object(temp_name(5, "loser"), age=2 * DAY)])
+
+    assert finding(log_store_facts(log, *entries(4, 5), in_stores={RESTORED: entries(4)}), "C1").repairs == ()
+
+
+def test_equal_stores_are_one_and_its_copy() -> None:
+    assert told(copied(entries(2, 3), entries(2, 3))) == COPIED
+    assert "accepted-twice" not in codes(copied(entries(2, 3), entries(2, 3)))
+    of_ours = finding(copied(entries(2, 3), entries(2, 3), seen_in(RESTORED, 2, 3)), "copied-log-store")
+    assert of_ours.summary.startswith(f"{STORE} holds nothing but copies")
+
+
+LEFT = entry(2, expire_time=EXPIRED)
+"""TTL is off for a table that was restored, so that it keeps what the other one has let go."""
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "seen", "expected"),
+    [
+        (entries(2, 3), [*entries(2), entry(3, temp=temp_name(3, "b"))], (), IN_USE),
+        (entries(2, 3, 5), entries(2, 3, 4), (), IN_USE),
+        (entries(3), entries(2), (), IN_USE),
+        (entries(3), [*entries(2), entry(3, temp="", problems=("x",))], (), IN_USE),
+        (entries(2, 3), [*entries(2), entry(3, problems=("complete is BOOL",))], (), IN_USE),
+        (entries(2, 3), [entry(2, path="s3://lake/orders")], (), IN_USE),
+        (entries(2, 3), entries(2, 3, 4), seen_in(STORE, 2, 3), IN_USE),
+        (entries(2, 3, 4), entries(2, 3), seen_in(STORE, 2, 3), COPIED),
+        (entries(2, 3, 4), entries(2, 3), seen_in(RESTORED, 2, 3), IN_USE),
+        (entries(2, 3, 4), entries(2, 3), [*seen_in(RESTORED, 2), *seen_in(STORE, 3)], COPIED),
+        (entries(3, 4), [LEFT, *entries(3)], seen_in(STORE, 2), COPIED),
+        (entries(3, 4), [LEFT, *entries(3)], [], IN_USE),
+        (entries(3, 4), [LEFT, *entries(3)], seen_in(RESTORED, 2), IN_USE),
+        (entries(3, 4), [LEFT, *entries(3)], seen_in(STORE, 2, disputed=True), IN_USE),
+        (entries(3, 4), [replace(LEFT, temp_path=temp_name(2, "b")), *entries(3)], seen_in(STORE, 2), IN_USE),
+        (entries(3, 4), entries(2, 3), seen_in(STORE, 2), IN_USE),
+        (entries(3, 4), [replace(LEFT, complete=False), *entries(3)], seen_in(STORE, 2), IN_USE),
+        (entries(4), [LEFT, entry(3, expire_time=EXPIRED)], seen_in(STORE, 2, 3), COPIED),
+    ],
+    ids=[
+        "it differs", "both go on alone", "nothing is shared", "no temp file", "a malformed item", "another path",
+        "it goes on, the other was first", "the other goes on, it was first", "it was first, the other goes on",
+        "the newest that both hold tells", "expired, seen in the other", "expired, never seen", "expired, seen here",
+        "expired, disputed", "expired, another file", "alive", "incomplete", "the other holds nothing any more",
+    ],
+)  # fmt: skip
+def test_a_store_is_a_copy_where_each_of_its_items_was_the_others(own, other, seen, expected) -> None:
+    assert told(copied(own, other, seen)) == expected
+
+
+@pytest.mark.parametrize("own", [(2, 3), (2, 3, 4, 5)], ids=["the first by name is the copy", "the last by name is"])
+def test_of_a_copy_that_was_there_at_first_sight_the_store_that_has_come_furthest_is_in_use(own: Any) -> None:
+    first = copied(entries(*own), entries(2, 3) if 5 in own else entries(2, 3, 4, 5))
+    known = provenance_of(LogView(first), Surroundings("eu-west-1")).values()
+
+    assert told(first) == told(replace(first, provenance={one.version: one for one in known})) == COPIED
+
+
+def test_a_third_store_in_use_is_critical_beside_a_copy() -> None:
+    given = log_store_facts(
+        listing(range(6)),
+        *entries(2, 3),
+        in_stores={RESTORED: entries(2, 3), "third": [entry(4, temp=temp_name(4, "c"))]},
+    )
+
+    critical = finding(given, "two-log-stores")
+    assert critical.summary.startswith("2 log stores accept commits of this table")
+    assert RESTORED not in critical.summary
+    assert told(given) == COPIED | IN_USE
+
+
+def test_of_two_stores_that_each_explain_the_other_one_is_in_use() -> None:
+    """An older item outlived a newer one: neither store holds anything that the other did not."""
+    given = copied(entries(3), [*entries(3), entry(5, expire_time=EXPIRED)], seen_in(STORE, 5))
+    view = LogView(given)
+
+    assert copied_stores(view, seen_entries(view)) == {STORE: RESTORED}

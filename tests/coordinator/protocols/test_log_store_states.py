@@ -1,10 +1,24 @@
-"""States C0 to C11 of the log store."""
+"""States C0 to C11 of the log store, and several versions lost by one cause, which are one finding."""
+
+from typing import Any
 
 import pytest
 
-from coordinator.protocols.verdict import Severity, State
+from coordinator.protocols.verdict import Finding, Severity, State
 from lake.delta.facts import LogListing, TableFacts
-from tests.builders.facts import DAY, commit_name, entry, listing, log_object, log_store_facts, temp_name
+from tests.builders.facts import (
+    DAY,
+    commit_name,
+    coordinated_facts,
+    coordinator_commit,
+    entry,
+    listing,
+    log_object,
+    log_store_facts,
+    registration,
+    staged_name,
+    temp_name,
+)
 from tests.coordinator.protocols.judged import codes, finding, verdict_of
 
 FOUR = [entry(v) for v in range(4)]
@@ -90,6 +104,7 @@ def test_a_temp_file_that_delta_rs_moved_is_said_to_be_so_and_leaves_nothing_to_
     found = finding(log_store_facts(listing(), *FOUR[:3], moved), "C4")
 
     assert "Its temp file was moved or deleted, so the bytes cannot be compared." in found.summary
+    assert "Its temp file is not known" in finding(incomplete(listing(temp=None)), "C4").summary
 
 
 def test_a_table_that_cannot_be_listed_is_said_to_be_intact() -> None:
@@ -157,3 +172,103 @@ def test_stale_entries_are_drawn_together() -> None:
 
     assert (found.version, found.evidence["count"]) == (2, 3)
     assert found.summary == "Entries 0 to 2 still say incomplete although newer ones exist."
+
+
+EIGHT = [entry(v) for v in range(8)]
+EIGHT_TEMPS = [temp_name(v) for v in range(8)]
+
+
+def critical(facts: TableFacts) -> list[Finding]:
+    return [one for one in verdict_of(facts).findings if one.severity is Severity.CRITICAL]
+
+
+def keys(facts: TableFacts) -> list[tuple[str, int | None, int | None]]:
+    return [(one.code, one.first_version, one.version) for one in critical(facts)]
+
+
+def test_three_lost_trailing_files_of_the_log_store_are_one_finding() -> None:
+    [losing] = critical(log_store_facts(listing(range(5), temp=EIGHT_TEMPS), *EIGHT))
+
+    assert (losing.code, list(losing.versions), losing.repairs) == ("C6", [5, 6, 7], ("republish-file",))
+    assert losing.summary == (
+        "Commits 5 to 7 are complete in DynamoDB, but their files are gone. Readers silently see 4; writers retry "
+        "without end. The temp files survive."
+    )
+    assert (losing.evidence["first_version"], losing.evidence["count"]) == (5, 3)
+
+
+def losing(published: Any, temp: Any = EIGHT_TEMPS, entries: Any = EIGHT, **log: Any) -> TableFacts:
+    return log_store_facts(listing(published, temp=temp, **log), *entries)
+
+
+NOT_THE_FIFTH = [*EIGHT_TEMPS[:5], *EIGHT_TEMPS[6:]]
+TWO_SPELLINGS = [*EIGHT[:6], EIGHT[7], *(entry(v, path="s3://lake/orders") for v in (6, 7))]
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        (losing(range(6)), [("C6", 6, 7)]),
+        (losing(range(7)), [("C6", None, 7)]),
+        (losing(range(5), NOT_THE_FIFTH), [("C6", 6, 7), ("C7", None, 5)]),
+        (losing([0, 1, 4, 5]), [("C6", 6, 7), ("C6", 2, 3)]),
+        (losing(range(6), (), TWO_SPELLINGS), [("C7", 6, 7)]),
+    ],
+    ids=["one was mended", "two were mended", "another kind", "a gap and the end", "two spellings"],
+)
+def test_only_consecutive_versions_of_one_state_and_effect_are_one_finding(facts: TableFacts, found: Any) -> None:
+    assert [one for one in keys(facts) if one[0] in ("C6", "C7")] == found
+
+
+def test_lost_files_that_no_readable_run_leads_to_are_not_republished() -> None:
+    assert [one.repairs for one in critical(losing(range(5), NOT_THE_FIFTH))] == [(), ()]
+
+
+def test_files_below_and_above_a_checkpoint_weigh_differently() -> None:
+    found = [one for one in verdict_of(losing([0, 1, 4, 5, 6, 7], checkpoints=[2])).findings if one.code == "C6"]
+
+    assert [(one.version, one.state) for one in found] == [(3, State.BLOCKED), (2, State.ATTENTION)]
+
+
+def test_three_lost_trailing_files_of_a_coordinated_table_are_one_finding() -> None:
+    staged = [staged_name(v) for v in range(1, 8)]
+    [losing] = critical(coordinated_facts(listing(range(5), staged=staged), registration(7)))
+
+    assert (losing.code, list(losing.versions), losing.repairs) == ("K6", [5, 6, 7], ())
+    assert losing.summary == (
+        "The coordinator stands at 7 and no longer lists 5 to 7, and their files are gone. Readers silently see 4; "
+        "writers retry without end. 3 staged files of those versions are there."
+    )
+
+
+def test_a_gap_below_what_is_published_stays_a_finding_of_its_own() -> None:
+    facts = coordinated_facts(listing(range(5)), registration(9, coordinator_commit(7)))
+
+    assert keys(facts) == [("K6", 8, 9), ("K7", None, 7), ("list-not-contiguous", None, 6)]
+
+
+def test_lost_staged_files_of_consecutive_versions_are_one_finding() -> None:
+    listed = [coordinator_commit(v) for v in (5, 6, 7, 9)]
+    found = [
+        one for one in critical(coordinated_facts(listing(range(5)), registration(9, *listed))) if one.code == "K7"
+    ]
+
+    assert [(one.first_version, one.version) for one in found] == [(None, 9), (5, 7)]
+    assert found[1].summary == (
+        "Commits 5 to 7 are accepted, but their staged files are gone and they were never backfilled. Every read fails "
+        "with FAILED_READ_FILE."
+    )
+    assert len(found[1].absent) == 3
+
+
+def test_an_item_far_above_the_log_is_judged_at_once() -> None:
+    assert keys(coordinated_facts(listing(), registration(2**62))) == [("K6", 4, 2**62)]
+
+
+def test_a_run_up_to_the_last_version_that_delta_can_have_is_counted() -> None:
+    last = 2**63 - 1
+    [losing] = critical(coordinated_facts(listing([]), registration(last)))
+
+    assert (losing.code, losing.first_version, losing.version) == ("K6", 0, last)
+    assert losing.evidence["count"] == 2**63
+    assert "No staged file of those versions is there." in losing.summary

@@ -48,6 +48,7 @@ def at(version: int, *others: object, staged: object = (), **item: object) -> Ta
         (log_store_facts(TAIL, entry(2, complete=False), entry(9)), (temp_name(2), commit_name(2))),
         (log_store_facts(TAIL, *(entry(v) for v in range(10))), ()),
         (log_store_facts(TAIL, entry(5)), (temp_name(5), commit_name(5))),
+        (log_store_facts(listing([2, 3], checkpoints=[2], temp=None), entry(0, complete=False), entry(3)), ()),
         (log_store_facts(listing(), entry(6)), (temp_name(6), commit_name(6), commit_name(5), commit_name(4))),
         (log_store_facts(listing(), TRICKED), (commit_name(4),)),
         (coordinated_facts(listing(staged=None), registration(4, coordinator_commit(4))), IN_BOTH_FOLDERS),
@@ -60,7 +61,8 @@ def at(version: int, *others: object, staged: object = (), **item: object) -> Ta
     ],
     ids=[
         "healthy", "pending", "looked up before", "an old incomplete entry", "old complete entries", "the newest entry",
-        "an entry expired meanwhile", "an edited entry", "in both folders", "an edited list", "an empty list",
+        "a cleaned-up entry", "an entry expired meanwhile", "an edited entry", "in both folders", "an edited list",
+        "an empty list",
         "an unused registration", "an unused one that is not named", "far above the log", "very far above it",
     ],
 )  # fmt: skip
@@ -106,7 +108,8 @@ def test_a_temp_file_is_compared_where_no_entry_speaks_of_its_version_or_a_compl
     facts = log_store_facts(listing(temp=[*temp, encrypted(temp_name(3, "loser"))]), entry(2, complete=False), entry(3))
 
     assert wanted_copies(facts) == ((temp_name(3), commit_name(3)), (temp_name(1), commit_name(1)))
-    assert wanted_copies(replace(facts, entries_from=3)) == ((temp_name(3), commit_name(3)),)
+    unkept = log_store_facts(listing(temp=temp[:2]), entry(3), entries_from=3)
+    assert wanted_copies(unkept) == ()
 
 
 def test_files_that_a_list_names_or_whose_version_is_not_published_are_not_compared() -> None:

@@ -42,13 +42,63 @@ BITES = datetime(2026, 11, 18, tzinfo=UTC)
 """The midnight by which seven days have passed since it was written."""
 
 
-def test_a_rule_that_takes_the_only_copy_in_four_days_is_attention_with_its_date_in_the_headline() -> None:
-    state, summary, _ = judged(BITES - 4 * DAY, rule()).assessment
+COPY, AT = "the only copy of an unpublished commit of orders", "at 18 Nov 2026 00:00 UTC"
+OF_NO_SIZE, OF_NO_AGE = (orders(WaitingFile(42, temp_name(42), at)) for at in (WRITTEN, None))
+ARCHIVED = {"Transitions": [{"Days": 4, "StorageClass": "DEEP_ARCHIVE"}]}
+UNREAD = TableInBucket("orders", is_read=False)
+LOST = TableInBucket("orders", lost=(LostFile(7, (temp_name(7),), WRITTEN),))
+RETURNS = TableInBucket("returns", (WaitingFile(7, temp_name(7), WRITTEN - 2 * DAY, 1),))
+OLD_VERSIONS = {"NoncurrentVersionExpiration": {"NoncurrentDays": 7}}
+KEPT = {"NoncurrentVersionExpiration": {"NoncurrentDays": 7, "NewerNoncurrentVersions": 1}}
 
-    assert (state, summary) == (
-        State.ATTENTION,
-        "Rule r1 will delete the only copy of an unpublished commit of orders at 18 Nov 2026 00:00 UTC.",
-    )
+
+@pytest.mark.parametrize(
+    ("now", "given", "tables", "state", "summary"),
+    [
+        (BITES - 4 * DAY, rule(), (orders(),), State.ATTENTION,
+         f"Rule r1 will delete {COPY} {AT}."),
+        (BITES - 4 * DAY, rule(filters={"ObjectSizeGreaterThan": 10**9}), (OF_NO_SIZE,), State.ATTENTION,
+         f"Rule r1 will delete {COPY} {AT}, if it is larger than 1000000000 B, which is not known."),
+        (BITES - DAY, rule(filters={"Tags": [TAG]}), (orders(),), State.UNSAFE,
+         f"Rule r1 will delete {COPY} {AT}, if it is tagged k=v, which is not known."),
+        (WRITTEN + 2 * DAY, rule(days=30, **ARCHIVED), (orders(),), State.ATTENTION,
+         f"Rule r1 will archive {COPY} at 15 Nov 2026 00:00 UTC."),
+        (BITES, rule(), (OF_NO_AGE,), State.NOT_CHECKED,
+         "Rule r1 takes the only copy of commit 42 of orders, and when is not known: nothing tells when its file was "
+         "written."),
+        (BITES, rule(), (UNREAD,), State.NOT_CHECKED,
+         "Whether a commit waits where a rule deletes files is not known of 1 table, read in part or not at all."),
+        (BITES, rule("returns/"), (UNREAD,), State.HEALTHY, None),
+        (BITES - 4 * DAY, rule(days=None, **OLD_VERSIONS), (LOST,), State.ATTENTION,
+         "The file of commit 7 of orders is gone. Where versioning kept it, rule r1 deletes that old version by "
+         "18 Nov 2026 00:00 UTC."),
+        (BITES - DAY, rule(days=None, **KEPT), (LOST,), State.HEALTHY, None),
+    ],
+    ids=[
+        "in four days", "of unknown size", "a tag", "an archive", "of unknown age", "a table unread",
+        "unread elsewhere", "an old version", "the newest old version is kept",
+    ],
+)  # fmt: skip
+def test_what_a_rule_takes_gives_the_bucket_its_sentence(now, given, tables, state, summary) -> None:
+    assessment = judged(now, given, tables=tables).assessment
+
+    assert (assessment.state, assessment.summary) == (state, summary or assessment.summary)
+
+
+def test_the_first_of_several_tables_is_named_and_the_others_are_counted() -> None:
+    found = about_waiting(judged(BITES - 4 * DAY, rule(""), tables=(orders(), RETURNS)))
+
+    assert "an unpublished commit of returns and of 1 other table at 16 Nov 2026 00:00 UTC" in found.summary
+
+
+def test_a_deadline_without_a_date_is_kept_and_one_that_is_over_is_not() -> None:
+    lost = judged(BITES - 4 * DAY, rule(days=None, **OLD_VERSIONS), tables=(LOST,))
+
+    assert [(one.at, one.state) for one in judged(BITES, rule(), tables=(OF_NO_AGE,)).deadlines] == [
+        (None, State.NOT_CHECKED)
+    ]
+    assert [(one.at, one.what) for one in lost.deadlines] == [(BITES, AtRisk.LOST)]
+    assert judged(BITES, rule(days=None, **OLD_VERSIONS), tables=(LOST,)).deadlines == ()
 
 
 @pytest.mark.parametrize(
@@ -112,51 +162,6 @@ def test_only_a_prefix_that_the_files_key_can_have_takes_it(file: str, prefix: s
     assert "lifecycle-reaches-log" not in [one.code for one in verdict.assessment.findings]
 
 
-def test_a_file_of_unknown_size_may_be_of_any() -> None:
-    unknown = orders(WaitingFile(42, temp_name(42), WRITTEN))
-    verdict = judged(BITES - 4 * DAY, rule(filters={"ObjectSizeGreaterThan": 10**9}), tables=(unknown,))
-
-    assert verdict.assessment.summary.endswith(
-        "at 18 Nov 2026 00:00 UTC, if it is larger than 1000000000 B, which is not known."
-    )
-
-
-def test_a_tag_that_nobody_read_is_named_and_does_not_soothe() -> None:
-    verdict = judged(BITES - DAY, rule(filters={"Tags": [TAG]}))
-
-    assert verdict.assessment.state is State.UNSAFE
-    assert verdict.assessment.summary.endswith("if it is tagged k=v, which is not known.")
-
-
-def test_a_file_of_unknown_age_makes_no_green_bucket() -> None:
-    verdict = judged(BITES, rule(), tables=(orders(WaitingFile(42, temp_name(42), None)),))
-
-    assert [(one.at, one.state) for one in verdict.deadlines] == [(None, State.NOT_CHECKED)]
-    assert verdict.assessment[:2] == (
-        State.NOT_CHECKED,
-        "Rule r1 takes the only copy of commit 42 of orders, and when is not known: nothing tells when its file was "
-        "written.",
-    )
-
-
-def test_a_move_to_an_archive_takes_it_out_of_reach_as_well() -> None:
-    moves = {"Transitions": [{"Days": 4, "StorageClass": "DEEP_ARCHIVE"}]}
-    verdict = judged(WRITTEN + 2 * DAY, rule(days=30, **moves))
-
-    assert verdict.assessment.summary == (
-        "Rule r1 will archive the only copy of an unpublished commit of orders at 15 Nov 2026 00:00 UTC."
-    )
-
-
-def test_the_first_of_several_gives_the_sentence_and_the_others_are_counted() -> None:
-    other = TableInBucket("returns", (WaitingFile(7, temp_name(7), WRITTEN - 2 * DAY, 1),))
-    both = judged(BITES - 4 * DAY, rule(""), tables=(orders(), other, other))
-
-    assert (
-        "an unpublished commit of returns and of 1 other table at 16 Nov 2026 00:00 UTC" in about_waiting(both).summary
-    )
-
-
 def test_of_several_rules_the_soonest_is_told() -> None:
     verdict = judged(WRITTEN + 5 * DAY, rule(days=12), rule(days=9) | {"ID": "r2"})
 
@@ -180,39 +185,6 @@ def test_what_versioning_keeps_is_said(versioning: str | None, stays: bool) -> N
     finding = about_waiting(judged(BITES - DAY, rule(), versioning=versioning))
 
     assert ("stays as an old version" in finding.meaning) is stays
-
-
-def test_a_table_that_could_not_be_read_may_have_a_commit_under_the_rule() -> None:
-    unread = TableInBucket("orders", is_read=False)
-
-    assert judged(BITES, rule(), tables=(unread,)).assessment[:2] == (
-        State.NOT_CHECKED,
-        "Whether a commit waits where a rule deletes files is not known of 1 table, read in part or not at all.",
-    )
-    assert judged(BITES, rule("returns/"), tables=(unread,)).assessment.state is State.HEALTHY
-
-
-OLD_VERSIONS = {"NoncurrentVersionExpiration": {"NoncurrentDays": 7}}
-
-
-def test_an_old_version_of_a_lost_file_has_a_deadline_too() -> None:
-    lost = TableInBucket("orders", lost=(LostFile(7, (temp_name(7),), WRITTEN),))
-    verdict = judged(BITES - 4 * DAY, rule(days=None, **OLD_VERSIONS), tables=(lost,))
-
-    assert verdict.assessment[:2] == (
-        State.ATTENTION,
-        "The file of commit 7 of orders is gone. Where versioning kept it, rule r1 deletes that old version by "
-        "18 Nov 2026 00:00 UTC.",
-    )
-    assert [(one.at, one.what) for one in verdict.deadlines] == [(BITES, AtRisk.LOST)]
-    assert judged(BITES, rule(days=None, **OLD_VERSIONS), tables=(lost,)).deadlines == ()
-
-
-def test_old_versions_of_which_the_newest_is_kept_are_not_lost() -> None:
-    kept = {"NoncurrentVersionExpiration": {"NoncurrentDays": 7, "NewerNoncurrentVersions": 1}}
-    lost = TableInBucket("orders", lost=(LostFile(7, (temp_name(7),), WRITTEN),))
-
-    assert judged(BITES - DAY, rule(days=None, **kept), tables=(lost,)).assessment.state is State.HEALTHY
 
 
 def last_copy(**facts: Any) -> TableInBucket:
