@@ -65,7 +65,11 @@ def doubtful(verdict: Verdict, before: Collection[Missed]) -> tuple[Finding, ...
 
     Those looks have to be over before the one of this verdict began.
     """
-    return tuple(one for one in verdict.findings if _weighs(one) and not _is_confirmed(one, before))
+    return tuple(
+        one
+        for one in verdict.findings
+        if _weighs(one) and not any(now.overlaps(then) for now in missed([one]) for then in before)
+    )
 
 
 def withhold(verdict: Verdict, before: Collection[Missed], why: str) -> Verdict:
@@ -94,11 +98,7 @@ def being_checked(verdict: Verdict) -> str:
 
 
 def _weighs(finding: Finding) -> bool:
-    return finding.severity is Severity.CRITICAL and finding.rests_on_absence
-
-
-def _is_confirmed(finding: Finding, before: Collection[Missed]) -> bool:
-    return any(now.overlaps(then) for now in missed([finding]) for then in before)
+    return finding.severity is Severity.CRITICAL and bool(finding.absent)
 
 
 def _finding(doubted: Collection[Finding], why: str) -> Finding:

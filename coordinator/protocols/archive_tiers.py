@@ -28,6 +28,7 @@ from coordinator.protocols.verdict import Finding, Severity, State, not_checked
 from coordinator.protocols.waiting_files import waiting_deadlines
 from coordinator.protocols.wording import counted, joined
 
+_WORDS = {AtRisk.LOG: "log files", AtRisk.DATA: "data files"}
 _TIERS = {"ARCHIVE_ACCESS": "Archive Access", "DEEP_ARCHIVE_ACCESS": "Deep Archive Access"}
 
 
@@ -38,11 +39,14 @@ class ArchiveTiers:
     `unclear` says what could not be understood, "" for nothing.
     """
 
-    name: str
     scope: LifecycleRule
     days: int
     tier: str
     unclear: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.scope.name
 
 
 def read_configurations(configurations: Iterable[object]) -> tuple[ArchiveTiers, ...]:
@@ -70,7 +74,7 @@ def _read(configuration: Mapping[str, Any]) -> ArchiveTiers | None:
     )
     is_clear = configuration.get("Status") == "Enabled" and tiers and len(known) == len(tiers)
     unclear = "" if is_clear and isinstance(prefix, str | None) else "its Status, Filter or Tierings cannot be read"
-    return ArchiveTiers(name, scope, days, _TIERS.get(tier, tier), unclear)
+    return ArchiveTiers(scope, days, _TIERS.get(tier, tier), unclear)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,7 @@ def _later(moment: datetime, days: int) -> Iterator[datetime]:
 def tier_deadlines(tiers: ArchiveTiers, falls: Sequence[Fall], now: datetime) -> list[Deadline]:
     """The earliest moment for logs and that for data, of files that are known to be of the class or to come into it."""
     found = []
-    for what in (AtRisk.LOG, AtRisk.DATA):
+    for what in _WORDS:
         known = [fall for fall in falls if fall.what is what and fall.is_known]
         if known:
             first = min(known, key=lambda fall: (fall.at is None, fall.at.timestamp() if fall.at else 0))
@@ -178,15 +182,25 @@ def _graded(tiers: ArchiveTiers, at: datetime | None, now: datetime) -> State:
 
 def tier_findings(tiers: ArchiveTiers, falls: Sequence[Fall], deadlines: Sequence[Deadline]) -> list[Finding]:
     """What can fall into an archive, and what cannot be decided because a class is not known."""
-    found = [_unclear(tiers)] if tiers.unclear else []
-    found += [_takes(tiers, falls, deadlines)] if deadlines else []
-    unknown = [fall for fall in falls if not fall.is_known]
-    return [*found, _undecided(tiers, unknown)] if unknown else found
+    found = []
+    if tiers.unclear:
+        found.append(
+            not_checked(
+                "archive-tier-undecided",
+                f"What Intelligent-Tiering configuration {tiers.name} archives cannot be decided: {tiers.unclear}.",
+                meaning="Files in an archive tier cannot be read until they are restored.",
+                evidence={"rule": tiers.name, "prefix": tiers.scope.prefix},
+            )
+        )
+    if deadlines:
+        found.append(_takes(tiers, falls, deadlines))
+    if unknown := [fall for fall in falls if not fall.is_known]:
+        found.append(_undecided(tiers, unknown))
+    return found
 
 
 def _takes(tiers: ArchiveTiers, falls: Sequence[Fall], deadlines: Sequence[Deadline]) -> Finding:
-    words = {AtRisk.LOG: "log files", AtRisk.DATA: "data files"}
-    what = joined([f"{words[one.what]} of {counted(one.tables, 'table')}" for one in deadlines])
+    what = joined([f"{_WORDS[one.what]} of {counted(one.tables, 'table')}" for one in deadlines])
     at = min((one.at for one in deadlines if one.at), default=None)
     first = f", the first at {moment_in_words(at)} if nobody has read it by then" if at else ""
     only = f" Only objects {joined(tiers.scope.conditions)}; which carry it is not known." if tiers.scope.tags else ""
@@ -210,23 +224,13 @@ def _takes(tiers: ArchiveTiers, falls: Sequence[Fall], deadlines: Sequence[Deadl
 
 
 def _undecided(tiers: ArchiveTiers, unknown: Sequence[Fall]) -> Finding:
-    words = {AtRisk.LOG: "log files", AtRisk.DATA: "data files"}
-    kinds = [what for what in (AtRisk.LOG, AtRisk.DATA) if any(fall.what is what for fall in unknown)]
+    kinds = [words for what, words in _WORDS.items() if any(fall.what is what for fall in unknown)]
     tables = list(dict.fromkeys(fall.table.prefix for fall in unknown))
     return not_checked(
         "archive-tier-undecided",
-        f"Whether Intelligent-Tiering configuration {tiers.name} archives {joined([words[kind] for kind in kinds])} of "
+        f"Whether Intelligent-Tiering configuration {tiers.name} archives {joined(kinds)} of "
         f"{counted(len(tables), 'table')} cannot be decided: their storage class is not known.",
         meaning=f"Objects of the class INTELLIGENT_TIERING fall into {tiers.tier} once nobody read them for "
         f"{counted(tiers.days, 'day')}, others do not.",
         evidence={"rule": tiers.name, "prefix": tiers.scope.prefix, "tables": tables[:MOST_NAMED]},
-    )
-
-
-def _unclear(tiers: ArchiveTiers) -> Finding:
-    return not_checked(
-        "archive-tier-undecided",
-        f"What Intelligent-Tiering configuration {tiers.name} archives cannot be decided: {tiers.unclear}.",
-        meaning="Files in an archive tier cannot be read until they are restored.",
-        evidence={"rule": tiers.name, "prefix": tiers.scope.prefix},
     )

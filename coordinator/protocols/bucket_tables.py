@@ -2,15 +2,18 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from coordinator.protocols.judgement import GRACE_SECONDS
 from coordinator.protocols.names import STAGED_FOLDERS
-from lake.delta.facts import LogListing, LogObject
+from lake.delta.facts import LogListing
 from lake.delta.names import TEMP_FOLDER, NameKind, parse_name
+
+HELD_FOLDERS = (TEMP_FOLDER, *(f"{folder}/" for folder in STAGED_FOLDERS))
+"""Folders of `_delta_log/` whose files are needed until their commit is published, and no longer."""
 
 Stored = list[list[str | int]]
 
@@ -27,43 +30,26 @@ class SizeRange:
     most: int
     oldest_at: datetime
 
-    @property
-    def _kind(self) -> tuple[str, int]:
-        return self.storage_class, self.least.bit_length()
-
-    def with_file(self, other: "SizeRange") -> "SizeRange":
-        return SizeRange(
-            self.storage_class,
-            min(self.least, other.least),
-            max(self.most, other.most),
-            min(self.oldest_at, other.oldest_at),
-        )
-
 
 def ranges_of(listing: LogListing) -> tuple[SizeRange, ...]:
     """Ranges of the files that readers need: commits, checkpoints and their sidecars.
 
     Checksums, compacted files and `_last_checkpoint` only save readers time, so losing one loses nothing.
     """
-    return joined_ranges(
-        SizeRange(found.storage_class, found.size, found.size, found.modified_at) for found in _needed(listing)
-    )
-
-
-def _needed(listing: LogListing) -> Iterator[LogObject]:
-    yield from listing.commits.values()
-    for parts in listing.checkpoints.values():
-        yield from parts
-    yield from (found for found in listing.other if parse_name(found.name).kind is NameKind.SIDECAR)
+    needed = [*listing.commits.values(), *chain.from_iterable(listing.checkpoints.values())]
+    needed += [found for found in listing.other if parse_name(found.name).kind is NameKind.SIDECAR]
+    return joined_ranges(SizeRange(one.storage_class, one.size, one.size, one.modified_at) for one in needed)
 
 
 def joined_ranges(ranges: Iterable[SizeRange]) -> tuple[SizeRange, ...]:
     """The same files in as few ranges as there are classes and powers of two; joining twice changes nothing."""
-    found: dict[tuple[str, int], SizeRange] = {}
+    found: defaultdict[tuple[str, int], list[SizeRange]] = defaultdict(list)
     for one in ranges:
-        known = found.get(one._kind)
-        found[one._kind] = known.with_file(one) if known else one
-    return tuple(found[kind] for kind in sorted(found))
+        found[one.storage_class, one.least.bit_length()].append(one)
+    return tuple(
+        SizeRange(name, min(o.least for o in same), max(o.most for o in same), min(o.oldest_at for o in same))
+        for (name, _), same in sorted(found.items(), key=lambda pair: pair[0])
+    )
 
 
 def stored_ranges(ranges: Iterable[SizeRange]) -> Stored:
@@ -82,10 +68,6 @@ def read_ranges(stored: object) -> tuple[SizeRange, ...] | None:
         )
     except (TypeError, ValueError, OverflowError, OSError):
         return None
-
-
-HELD_FOLDERS = (TEMP_FOLDER, *(f"{folder}/" for folder in STAGED_FOLDERS))
-"""Folders of `_delta_log/` whose files are needed until their commit is published, and no longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What S3 may do on its own to the logs and the data of the tables in a bucket."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,6 +43,8 @@ from coordinator.protocols.waiting_files import (
     waiting_findings,
 )
 from coordinator.protocols.wording import counted, joined, thousands, verb
+
+FEW_RULES_LEFT = 50
 
 _OF_COMMITS = (AtRisk.UNPUBLISHED, AtRisk.LAST_COPY, AtRisk.LOST)
 
@@ -88,9 +90,10 @@ def judge_bucket(
     tiers = read_configurations(configurations or ())
     by_prefix = TablesByPrefix(tables)
     keeps_versions = facts.get("versioning") == "Enabled"
-    parts = [*_of_rules(rules, by_prefix, moment, keeps_versions), *_of_tiers(tiers, rules, by_prefix, moment)]
+    parts = [_of_rule(rule, by_prefix.reached_by(rule.prefix), moment, keeps_versions) for rule in rules]
+    parts += _of_tiers(tiers, rules, by_prefix, moment)
     deadlines = soonest_first(deadline for part in parts for deadline in part.deadlines)
-    findings = [*_versioning(facts), *_replication(facts), *_other_region(facts, stores_region), *_unread(facts)]
+    findings = [*_notes(facts, stores_region), *_unread(facts)]
     if raw is not None:
         findings += rule_troubles(raw, rules, str(facts.get("name") or ""), tables)
     findings += [finding for part in parts for finding in part.findings]
@@ -108,12 +111,6 @@ def _unread(facts: Mapping[str, Any]) -> list[Finding]:
     needed = {"lifecycle": "lifecycle_rules", "archive tiers": "tiering"}
     absent = {fact: "no answer of S3 is kept" for fact, key in needed.items() if _listed(facts.get(key)) is None}
     return [unread_finding(fact, why) for fact, why in (absent | unread_facts(facts)).items()]
-
-
-def _of_rules(
-    rules: Sequence[LifecycleRule], tables: TablesByPrefix, now: datetime, keeps_versions: bool
-) -> list[_Part]:
-    return [_of_rule(rule, tables.reached_by(rule.prefix), now, keeps_versions) for rule in rules]
 
 
 def _of_rule(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetime, keeps_versions: bool) -> _Part:
@@ -199,36 +196,22 @@ def _in_force(rules: Sequence[LifecycleRule], tiers: Sequence[ArchiveTiers]) -> 
     return joined([*told, *([counted(len(tiers), "archive configuration")] if tiers else [])])
 
 
-def _versioning(facts: Mapping[str, Any]) -> list[Finding]:
-    status = facts.get("versioning")
+def _notes(facts: Mapping[str, Any], stores_region: str) -> Iterator[Finding]:
+    status, region = facts.get("versioning"), facts.get("region")
     if status in ("Suspended", "Off"):
-        word = "suspended" if status == "Suspended" else "off"
         meaning = "A deleted or overwritten log file cannot be brought back from this bucket."
-        return [note("no-versioning", f"Versioning is {word}.", meaning, versioning=status)]
-    return []
-
-
-def _replication(facts: Mapping[str, Any]) -> list[Finding]:
-    """Copies elsewhere are no way back from a lost commit: S3 replicates in no promised order, and not what expires."""
-    if facts.get("replication") is not True:
-        return []
-    meaning = (
-        "Objects arrive there in no promised order, so the copy of a log may miss a version for a while; what a "
-        "lifecycle rule deletes here is not deleted there."
-    )
-    return [note("replicated", "Objects are replicated to another bucket.", meaning)]
-
-
-def _other_region(facts: Mapping[str, Any], stores_region: str) -> list[Finding]:
-    region = facts.get("region")
-    if not region or not stores_region or region == stores_region:
-        return []
-    summary = f"The bucket is in {region}, the commit stores of its connection are in {stores_region}."
-    meaning = "Each commit through a store waits for both, and a writer's settings have to name both regions."
-    return [note("other-region", summary, meaning, region=region, stores_region=stores_region)]
-
-
-FEW_RULES_LEFT = 50
+        yield note("no-versioning", f"Versioning is {str(status).lower()}.", meaning, versioning=status)
+    if facts.get("replication") is True:
+        # No way back from a lost commit: S3 replicates in no promised order, and not what expires.
+        meaning = (
+            "Objects arrive there in no promised order, so the copy of a log may miss a version for a while; what a "
+            "lifecycle rule deletes here is not deleted there."
+        )
+        yield note("replicated", "Objects are replicated to another bucket.", meaning)
+    if region and stores_region and region != stores_region:
+        summary = f"The bucket is in {region}, the commit stores of its connection are in {stores_region}."
+        meaning = "Each commit through a store waits for both, and a writer's settings have to name both regions."
+        yield note("other-region", summary, meaning, region=region, stores_region=stores_region)
 
 
 def rule_troubles(
@@ -236,8 +219,7 @@ def rule_troubles(
 ) -> list[Finding]:
     """`raw` are all rules as read, `rules` those in force; `bucket` is the bucket's name, "" where it is not known."""
     return [
-        *_room(len(raw)),
-        *_multipart(raw),
+        *_whole_bucket(raw),
         *_temp_rules(rules, tables),
         *_unclear(raw),
         *_misplaced(rules, bucket, TablesByPrefix(tables)),
@@ -245,21 +227,18 @@ def rule_troubles(
     ]
 
 
-def _unclear(raw: Iterable[object]) -> list[Finding]:
-    return [
-        not_checked(
+def _unclear(raw: Iterable[object]) -> Iterator[Finding]:
+    for name, trouble in unclear_rules(raw):
+        yield not_checked(
             "lifecycle-not-understood",
             f"What rule {name} does cannot be decided: {trouble}.",
             meaning="It may take what a table needs.",
             evidence={"rule": name, "trouble": trouble},
         )
-        for name, trouble in unclear_rules(raw)
-    ]
 
 
-def _misplaced(rules: Iterable[LifecycleRule], bucket: str, tables: TablesByPrefix) -> list[Finding]:
+def _misplaced(rules: Iterable[LifecycleRule], bucket: str, tables: TablesByPrefix) -> Iterator[Finding]:
     """Rules whose prefix no key of a table can begin with, though it was meant to."""
-    found = []
     for rule in rules:
         meant = _meant(rule.prefix, bucket)
         if meant == rule.prefix:
@@ -271,11 +250,9 @@ def _misplaced(rules: Iterable[LifecycleRule], bucket: str, tables: TablesByPref
         meaning = f"A prefix begins where a key does: write {meant or 'an empty prefix, for the whole bucket'}."
         evidence = {"rule": rule.name, "prefix": rule.prefix, "meant": meant}
         if tables.reached_by(meant):
-            finding = attention("lifecycle-never-applies", summary, None, meaning, evidence)
+            yield attention("lifecycle-never-applies", summary, None, meaning, evidence)
         else:
-            finding = note("lifecycle-never-applies", summary, meaning, **evidence)
-        found.append(finding)
-    return found
+            yield note("lifecycle-never-applies", summary, meaning, **evidence)
 
 
 def _meant(prefix: str, bucket: str) -> str:
@@ -286,7 +263,7 @@ def _meant(prefix: str, bucket: str) -> str:
     return prefix.lstrip("/")
 
 
-def _unread_tables(rules: Iterable[LifecycleRule], tables: Iterable[TableInBucket]) -> list[Finding]:
+def _unread_tables(rules: Iterable[LifecycleRule], tables: Iterable[TableInBucket]) -> Iterator[Finding]:
     """Tables whose temp or staged files a rule takes, and of which it is not known whether a commit waits in them."""
     by_prefix = TablesByPrefix(table for table in tables if not table.is_read)
     unread = {
@@ -296,48 +273,38 @@ def _unread_tables(rules: Iterable[LifecycleRule], tables: Iterable[TableInBucke
         for table in by_prefix.reached_by(rule.prefix)
         if any(rule.reaches(folder) for folder in table.held)
     }
-    if not unread:
-        return []
-    count = counted(len(unread), "table")
-    return [
-        not_checked(
+    if unread:
+        count = counted(len(unread), "table")
+        yield not_checked(
             "waiting-not-known",
             f"Whether a commit waits where a rule deletes files is not known of {count}, read in part or not at all.",
             meaning="A rule on temp or staged files takes the only copy of a commit that waits unpublished.",
             evidence={"tables": sorted(unread)[:20]},
         )
-    ]
 
 
-def _temp_rules(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> list[Finding]:
+def _temp_rules(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> Iterator[Finding]:
     """Whether finished temp files ever leave by a rule; nobody else deletes them."""
     if not tables:
-        return []
+        return
     sweeping = [rule for rule in rules if not rule.conditions and any(not act.archives for act in rule.acts)]
     prefixes = {rule.prefix for rule in sweeping}
     covered = [table for table in tables if not prefixes.isdisjoint(cuts_of(table.held[0]))]
     summary = f"{thousands(len(covered))} of {counted(len(tables), 'table')} have a lifecycle rule on .tmp."
     meaning = "Writers never delete finished temp files; without a rule somebody else has to."
-    return [note("temp-rules", summary, meaning, tables=len(tables), covered=len(covered))]
+    yield note("temp-rules", summary, meaning, tables=len(tables), covered=len(covered))
 
 
-def _room(count: int) -> list[Finding]:
-    left = MOST_RULES - count
-    if left > FEW_RULES_LEFT:
-        return []
-    return [
-        attention(
+def _whole_bucket(raw: Sequence[object]) -> Iterator[Finding]:
+    """Whether there is room for more rules, and one ends uploads that never ended, which are billed and unseen."""
+    left = MOST_RULES - len(raw)
+    if left <= FEW_RULES_LEFT:
+        yield attention(
             "few-rules-left",
             f"{thousands(max(left, 0))} lifecycle rules are left of {thousands(MOST_RULES)}.",
             meaning="A rule takes one prefix, so a rule for each table does not scale.",
-            evidence={"rules": count},
+            evidence={"rules": len(raw)},
         )
-    ]
-
-
-def _multipart(rules: Sequence[object]) -> list[Finding]:
-    """Whether parts of uploads that never ended leave by a rule for the whole bucket; they are billed and unseen."""
-    if any(ends_unfinished_uploads(rule) for rule in rules):
-        return []
-    meaning = "Writers that die while they upload leave parts that no listing shows and that are billed for ever."
-    return [note("unfinished-uploads-stay", "No rule ends unfinished uploads in the whole bucket.", meaning)]
+    if not any(ends_unfinished_uploads(rule) for rule in raw):
+        meaning = "Writers that die while they upload leave parts that no listing shows and that are billed for ever."
+        yield note("unfinished-uploads-stay", "No rule ends unfinished uploads in the whole bucket.", meaning)

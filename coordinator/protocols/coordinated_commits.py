@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
+from coordinator.protocols import staged_orphans
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
@@ -23,13 +24,6 @@ from coordinator.protocols.registrations import (
     missing_runs,
     seen_commits,
     several_coordinators,
-)
-from coordinator.protocols.staged_orphans import (
-    losing_files,
-    staged_fates,
-    unaccepted_files,
-    uncompared_files,
-    uncopied_versions,
 )
 from coordinator.protocols.verdict import EntryVerdict, Finding
 from coordinator.protocols.wording import counted, runs_of, verb
@@ -48,8 +42,7 @@ def judge_coordinated_commits(view: LogView) -> Judgement:
     judged = _judge_registrations(view)
     if not is_split(facts):
         return judged
-    judged = _without_repairs(judged)
-    return replace(judged, findings=(*judged.findings, *several_coordinators(view)))
+    return join((_without_repairs(judged), Judgement(findings=tuple(several_coordinators(view)))))
 
 
 def _judge_registrations(view: LogView) -> Judgement:
@@ -118,8 +111,9 @@ def _judge_accepted(view: LogView, registration: Registration, version: int) -> 
             # What is missing right below it was lost with it.
             first = runs.pop()[0] if runs and runs[-1][1] == version - 1 else version
             found.append(findings.list_cleared_too_early(view, registration, version, first))
-            entries = (_k6_entry(registration, version),)
-            unpublished[version] = _moment(registration.table_timestamp)
+            at, held = _moment(registration.table_timestamp), (registration.store, registration.table_id)
+            entries = (EntryVerdict(version, "K6", False, "", *held, complete=None, written_at=at),)
+            unpublished[version] = at
     if runs:
         found.append(findings.list_not_contiguous(registration, version, runs))
     if registration.accepting_commits is False and view.facts.protocol and view.facts.protocol.version >= version:
@@ -139,25 +133,20 @@ def judge_list(view: LogView, registration: Registration) -> Judgement:
     found += [findings.bytes_differ(view, one) for one in stale if _differs(view, one)][-MOST_FINDINGS:]
     if same := [one for one in stale if not _differs(view, one)]:
         found.append(findings.list_not_cleared(view, registration, same))
-    found += [findings.staged_files_lost(run) for run in _runs(by_code.get("K7", []))[-MOST_FINDINGS:]]
+    lost = {one.version: one for one in by_code.get("K7", [])}
+    for first, last in runs_of(lost)[-MOST_FINDINGS:]:
+        found.append(findings.staged_files_lost([lost[version] for version in range(first, last + 1)]))
     waiting = [*by_code.get("K3", []), *by_code.get("K12", [])]
     found += [findings.size_differs(one) for one in waiting if one.size_differs][-MOST_FINDINGS:]
     if waiting := [one for one in waiting if not one.size_differs]:
         found.append(findings.unbackfilled(view, waiting, two_folders="K12" in by_code))
-    for one in by_code.get(UNKNOWN, [])[-MOST_FINDINGS:]:
-        found.append(_undecided(one))
+    found += [_undecided(one) for one in by_code.get(UNKNOWN, [])[-MOST_FINDINGS:]]
     return Judgement(
         entries=tuple(_entry(registration, one, code) for one, code in pairs),
         findings=tuple(found),
         accepted=max((one.version for one in seen), default=None),
         unpublished={one.version: one.written_at for one, code in pairs if code != "K4" and not one.file.present},
     )
-
-
-def _runs(seen: Sequence[SeenCommit]) -> list[list[SeenCommit]]:
-    """Commits of consecutive versions together, ascending."""
-    by_version = {one.version: one for one in seen}
-    return [[by_version[v] for v in range(first, last + 1)] for first, last in runs_of(by_version)]
 
 
 def code_of(view: LogView, seen: SeenCommit) -> str:
@@ -243,8 +232,8 @@ def _staged_files(view: LogView) -> Judgement:
     files = view.facts.listing.staged or ()
     if not files:
         return Judgement()
-    losing = [file for file, _ in losing_files(view, staged_fates(view))]
-    unlisted = [*unaccepted_files(view), *losing]
+    losing = [file for file, _ in staged_orphans.losing_files(view, staged_orphans.staged_fates(view))]
+    unlisted = [*staged_orphans.unaccepted_files(view), *losing]
     count = len(unlisted)
     summary = (
         f"{counted(count, 'staged file')} {verb(count, 'is', 'are')} listed by no registration and "
@@ -254,7 +243,7 @@ def _staged_files(view: LogView) -> Judgement:
         orphans_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
-        uncompared_finding(uncompared_files(view), "staged file"),
+        uncompared_finding(staged_orphans.uncompared_files(view), "staged file"),
         *_uncopied(view),
     ]
     return Judgement(findings=tuple(finding for finding in found if finding))
@@ -263,7 +252,7 @@ def _staged_files(view: LogView) -> Judgement:
 def _uncopied(view: LogView) -> list[Finding]:
     """Accepted versions of which no staged file holds the published bytes."""
     found = []
-    for version, certain in uncopied_versions(view)[-MOST_FINDINGS:]:
+    for version, certain in staged_orphans.uncopied_versions(view)[-MOST_FINDINGS:]:
         if certain:
             found.append(findings.no_staged_copy(view, version))
         else:
@@ -285,19 +274,6 @@ def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerd
         file_present=staged.present if staged else None,
         file_size=staged.size if staged else None,
         written_at=seen.written_at,
-    )
-
-
-def _k6_entry(registration: Registration, version: int) -> EntryVerdict:
-    return EntryVerdict(
-        version=version,
-        code="K6",
-        published=False,
-        file="",
-        store=registration.store,
-        lock_domain=registration.table_id,
-        complete=None,
-        written_at=_moment(registration.table_timestamp),
     )
 
 

@@ -241,22 +241,18 @@ def list_not_contiguous(registration: Registration, version: int, runs: Sequence
 
 def behind(registration: Registration, version: int, newest: int) -> Finding:
     """K9: the item is older than the log."""
+    unused = "a backup made before its first commit: it says that it has accepted none"
+    backup = unused if registration.has_accepted_commits is False else "an older backup"
     return blocked(
         "K9",
         f"The coordinator stands at {thousands(version)}, below the published {thousands(newest)}. Reads work; every "
         f'write stops with "Commit version {newest + 1} is not valid. Expected version: {version + 1}."',
         version,
-        f"The item was probably put back from {_backup(registration)}. Writes fail until tableVersion is raised.",
+        f"The item was probably put back from {backup}. Writes fail until tableVersion is raised.",
         {"registration": item_evidence(registration), "published_version": newest},
         ("raise-coordinator-version",),
         (Absence(f"registration {registration.table_id}", version + 1, newest),),
     )
-
-
-def _backup(registration: Registration) -> str:
-    if registration.has_accepted_commits is False:
-        return "a backup made before its first commit: it says that it has accepted none"
-    return "an older backup"
 
 
 def registration_missing(table_id: str, store: str | None) -> Finding:

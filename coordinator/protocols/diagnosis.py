@@ -46,9 +46,10 @@ def diagnose(facts: TableFacts) -> Verdict:
     state = worst_state(findings)
     accepted = max((v for v in (judged.accepted, view.newest, view.checkpoint) if v is not None), default=None)
     moments = [moment for moment in judged.unpublished.values() if moment]
+    up_to = "No commit has been" if view.newest is None else f"Every commit up to {thousands(view.newest)} is"
     return Verdict(
         state=state,
-        summary=findings[0].summary if state is not State.HEALTHY else _all_is_well(view),
+        summary=findings[0].summary if state is not State.HEALTHY else f"{up_to} published.",
         published_version=view.readable,
         accepted_version=accepted,
         entries=tuple(sorted(judged.entries, key=lambda one: (-one.version, one.store, one.lock_domain))),
@@ -67,12 +68,6 @@ def _both_mechanisms(view: LogView) -> Iterator[Finding]:
             "Coordinated commits leave no entries, so gaps between entries are normal here.",
             lock_domains=[{"store": one.store, "path": one.path} for one in sorted(facts.entries)],
         )
-
-
-def _all_is_well(view: LogView) -> str:
-    if view.newest is None:
-        return "No commit has been published."
-    return f"Every commit up to {thousands(view.newest)} is published."
 
 
 def _half_dropped_or_cloned(view: LogView) -> Iterator[Finding]:

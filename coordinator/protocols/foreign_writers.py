@@ -68,16 +68,13 @@ def young_versions(view: LogView, life: float) -> tuple[int, ...]:
     if any(not is_version(version) for version in coordinated):
         return ()
     with_entry = {entry.version for entry in _entries(view) if entry.version is not None}
-    oldest = min(with_entry | _once_with_entry(view), default=-1)
+    known = facts.provenance.values()  # staged files are the coordinator's
+    once = {one.version for one in known if one.file_name and is_temp_of(one.file_name, one.version)}
+    oldest = min(with_entry | once, default=-1)
     after = max((oldest, view.facts.entries_from - 1, *(one for one in coordinated if one is not None)))
     without = (version for version in sorted(view.published) if version > after and version not in with_entry)
     young = [version for version in without if _is_young(view, version, life)]
     return tuple(v for v in young if True not in view.temp_copies.get(v, ()) and not _was_accepted(view, v))
-
-
-def is_foreign(view: LogView, version: int, life: float) -> bool | None:
-    """Whether a young version was written without the log store; None where nothing read so far decides it."""
-    return None if is_uncompared(view, version) else _is_foreign_by_time(view, version, life)
 
 
 def is_uncompared(view: LogView, version: int) -> bool:
@@ -85,7 +82,10 @@ def is_uncompared(view: LogView, version: int) -> bool:
     return None in view.temp_copies.get(version, ())
 
 
-def _is_foreign_by_time(view: LogView, version: int, life: float) -> bool | None:
+def is_foreign(view: LogView, version: int, life: float) -> bool | None:
+    """Whether a young version was written without the log store; None where nothing read so far decides it."""
+    if is_uncompared(view, version):
+        return None
     known, said = view.facts.provenance.get(version), own_time(view, version)
     age = view.age(known.absent_at) if known is not None and _is_its_file(view, known) else None
     has_just_appeared = age is not None and age < life / 2
@@ -166,12 +166,6 @@ def _was_accepted(view: LogView, version: int) -> bool:
     return is_as_long and (_is_its_file(view, known) or is_what_was_seen(view, version) is not False)
 
 
-def _once_with_entry(view: LogView) -> set[int]:
-    """Versions that an entry was seen to accept; staged files are the coordinator's."""
-    known = view.facts.provenance.values()
-    return {one.version for one in known if one.file_name and is_temp_of(one.file_name, one.version)}
-
-
 def _is_young(view: LogView, version: int, life: float) -> bool:
     """Whether neither S3 nor an earlier reading shows that the file is older than an entry lives."""
     ages = (view.age(view.published[version].modified_at), view.age(_first_seen(view, version)))
@@ -196,9 +190,7 @@ def _unclear(view: LogView, versions: list[int]) -> Finding:
     if any(is_uncompared(view, version) for version in versions):
         proof += ", or that a temp file holds the same bytes"
     missing = f"{verb(many, 'it has', 'they have')} no entry, and {proof}"
-    return undecided(
-        f"Whether {they_were(versions)} written through the log store", missing, max(versions), sorted(versions)
-    )
+    return undecided(f"Whether {they_were(versions)} written through the log store", missing, *versions)
 
 
 def _finding(view: LogView, version: int, count: int) -> Finding:

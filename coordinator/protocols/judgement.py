@@ -107,16 +107,16 @@ def note(code: str, summary: str, meaning: str = "", **evidence: object) -> Find
     return Finding(code, summary, meaning=meaning, evidence=evidence, severity=Severity.INFO, state=State.HEALTHY)
 
 
-def undecided(about: str, missing: str, version: int | None = None, versions: Sequence[int] = ()) -> Finding:
+def undecided(about: str, missing: str, *versions: int) -> Finding:
     """A state that the facts do not decide: `about` is the subject, `missing` the fact that would decide it.
 
-    `versions` are all of which it speaks, ascending, where they are several; the newest are kept.
+    `versions` are all of which it speaks, ascending; of several the newest are kept.
     """
-    drawn_together = {"all_versions": list(versions)[-MOST_UNDECIDED:]} if len(versions) > 1 else {}
+    drawn_together = {"all_versions": list(versions[-MOST_UNDECIDED:])} if len(versions) > 1 else {}
     return not_checked(
         code="undecided",
         summary=f"{about} cannot be decided: {missing}.",
-        version=version,
+        version=versions[-1] if versions else None,
         meaning="Nothing is concluded until that fact has been read.",
         evidence={"missing": missing, **drawn_together},
     )

@@ -28,6 +28,13 @@ LOST_FILES = "lost_files"
 MOST_COPIES = 200
 MOST_LOST = 100
 
+OLDER_VERSIONS = "older_versions"
+"""Where the evidence of a finding has what was found: a list with one document a file."""
+OF_A_FILE_THAT_IS_THERE = ("overwritten", "empty-commit", "unreadable-commit")
+"""Findings of a commit file that is not what it was, or never was whole."""
+MOST_FILES = 4
+"""Versions of one finding, and files of one table, that are looked for."""
+
 _WEIGHS = (State.BLOCKED, State.UNSAFE, State.NOT_CHECKED)
 _REPLACED = ("overwritten", "bytes-differ", "accepted-twice", "C4", "K4")
 """Codes of findings that say, where they are unsafe, that a published file stands where another belongs."""
@@ -46,7 +53,10 @@ def _with_copies(view: LogView, finding: Finding, files: Mapping[int, Sequence[L
     lost = _lost(view, finding, {version for version, _ in kept})
     told: dict[str, object] = {}
     if kept:
-        told[LAST_COPIES] = [_stored(version, file) for version, file in kept]
+        told[LAST_COPIES] = [
+            {"version": v, "file": file.name, "size": file.size, "written_at": file.modified_at.isoformat()}
+            for v, file in kept
+        ]
     if lost:
         told[LOST_FILES] = [{"version": version, "files": names} for version, names in lost]
     return replace(finding, evidence={**finding.evidence, **told}) if told else finding
@@ -66,10 +76,8 @@ def _kept(view: LogView, finding: Finding, files: Mapping[int, Sequence[LogObjec
 
 def _uncopied_files(view: LogView) -> Mapping[int, Sequence[LogObject]]:
     found: defaultdict[int, list[LogObject]] = defaultdict(list)
-    for file in (*(view.facts.listing.temp_files or ()), *(view.facts.listing.staged or ())):
-        version = written_for(file.name)
-        if version is not None and view.is_copy(file) is not True:
-            found[version].append(file)
+    for version, files in (*view.temp_by_version.items(), *view.staged_by_version.items()):
+        found[version] += [file for file in files if view.is_copy(file) is not True]
     for known in view.facts.provenance.values():
         found[known.version] += _accepted_without_version(view, known)
     return {version: files for version, files in found.items() if files}
@@ -100,16 +108,11 @@ class _Versions:
 def _versions(view: LogView, finding: Finding) -> _Versions:
     """All versions of which it speaks, or says that something of theirs is not there."""
     runs = [finding.versions, *(_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE)]
-    runs += [range(version, version + 1) for version in _listed(finding)]
+    listed = finding.evidence.get("all_versions")  # of one that was drawn together, where they are no run
+    runs += [range(one, one + 1) for one in (listed if isinstance(listed, list) else ()) if isinstance(one, int)]
     if finding.code == "vanished":
         runs += [range(version, version + 1) for version in vanished_versions(view)]
     return _Versions(runs)
-
-
-def _listed(finding: Finding) -> Iterator[int]:
-    """The versions of one that was drawn together, where they are no run."""
-    listed = finding.evidence.get("all_versions")
-    yield from (one for one in listed if isinstance(one, int)) if isinstance(listed, list) else ()
 
 
 def _run(absence: Absence) -> range:
@@ -139,23 +142,6 @@ def _accepted(view: LogView, version: int) -> Iterator[str]:
         look = accepted_look(view, version, one.file_name)
         if look is not None and look.present is False:
             yield look.name
-
-
-def _stored(version: int, file: LogObject) -> dict[str, object]:
-    return {
-        "version": version,
-        "file": file.name,
-        "size": file.size,
-        "written_at": file.modified_at.isoformat(),
-    }
-
-
-OLDER_VERSIONS = "older_versions"
-"""Where the evidence of a finding has what was found: a list with one document a file."""
-OF_A_FILE_THAT_IS_THERE = ("overwritten", "empty-commit", "unreadable-commit")
-"""Findings of a commit file that is not what it was, or never was whole."""
-MOST_FILES = 4
-"""Versions of one finding, and files of one table, that are looked for."""
 
 
 def lost_files(finding: Finding, verdict: Verdict) -> Iterator[tuple[int, str]]:

@@ -185,10 +185,12 @@ def _rule(rule: Mapping[str, Any], least_size_moved: str = "") -> LifecycleRule:
     # A size in the filter stands in place of the bucket's least size for transitions.
     is_sized = over is not None or under is not None
     small = SMALL if least_size_moved == _NO_SMALL_ONES and not is_sized else 0
+    expires = _act(mapping(rule.get("Expiration")))
+    moves = _moves(rule, ARCHIVES, small, archives=True)
     return LifecycleRule(
         name=_name(rule),
         prefix=prefix if isinstance(prefix, str) else "",
-        acts=tuple(_acts(rule, small)),
+        acts=(*([expires] if expires else []), *moves),
         conditions=tuple(_conditions(terms)),
         deletes_old_versions="NoncurrentDays" in old_versions,
         over=over if isinstance(over, int) else None,
@@ -221,11 +223,6 @@ def _life_of_old_versions(terms: Mapping[str, Any]) -> int | None:
     """Days after which even the newest of the old versions goes."""
     days, kept = terms.get("NoncurrentDays"), terms.get("NewerNoncurrentVersions")
     return days if isinstance(days, int) and 0 <= days <= LONGEST_DAYS and not kept else None
-
-
-def _acts(rule: Mapping[str, Any], least_size_moved: int) -> list[LifecycleAction]:
-    expires = _act(mapping(rule.get("Expiration")))
-    return [*([expires] if expires else []), *_moves(rule, ARCHIVES, least_size_moved, archives=True)]
 
 
 def _moves(

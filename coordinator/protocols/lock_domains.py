@@ -45,7 +45,9 @@ def lock_domain_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Findi
         by_store[domain.store].append(domain)
     found = _several_stores(view, seen, by_store)
     found += [_two_spellings(view, seen, held) for held in by_store.values() if len(held) > 1]
-    return [*found, *_accepted_twice(view, seen)]
+    # One for each version that two locks gave to two commits, the newest; a copied item is no second one.
+    contested = sorted(contested_versions(seen).items())
+    return [*found, *(_twice(view, version, entries) for version, entries in contested[-MOST_FINDINGS:])]
 
 
 def _several_stores(
@@ -67,9 +69,12 @@ def _may_live(view: LogView, one: HeldElsewhere) -> bool:
     return expires_later or (now - one.read_at).total_seconds() <= view.facts.ttl_seconds
 
 
-def contested_versions(seen: Iterable[SeenEntry]) -> frozenset[int]:
-    """Versions that several lock domains have given to different commits."""
-    return frozenset(_contested(seen))
+def contested_versions(seen: Iterable[SeenEntry]) -> Mapping[int, Sequence[SeenEntry]]:
+    """Versions that several lock domains have given to different commits, with their entries."""
+    by_version: defaultdict[int, list[SeenEntry]] = defaultdict(list)
+    for one in seen:
+        by_version[one.version].append(one)
+    return {v: held for v, held in by_version.items() if len({one.entry.temp_path for one in held}) > 1}
 
 
 def writers_of(view: LogView, seen: Sequence[SeenEntry], domain: LockDomain) -> tuple[str, ...]:
@@ -211,19 +216,6 @@ def _evidence(view: LogView, seen: Sequence[SeenEntry], domains: Iterable[LockDo
     ]
 
 
-def _contested(seen: Iterable[SeenEntry]) -> dict[int, list[SeenEntry]]:
-    by_version: defaultdict[int, list[SeenEntry]] = defaultdict(list)
-    for one in seen:
-        by_version[one.version].append(one)
-    return {v: held for v, held in by_version.items() if len({one.entry.temp_path for one in held}) > 1}
-
-
-def _accepted_twice(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
-    """One finding for each version that two locks gave to two commits, the newest; a copied item is no second one."""
-    contested = sorted(_contested(seen).items())[-MOST_FINDINGS:]
-    return [_twice(view, version, held) for version, held in contested]
-
-
 def _twice(view: LogView, version: int, held: Sequence[SeenEntry]) -> Finding:
     several = len({one.domain.store for one in held}) > 1
     names = [one.domain.store if several else one.domain.path for one in held]
@@ -248,7 +240,9 @@ def _twice(view: LogView, version: int, held: Sequence[SeenEntry]) -> Finding:
 
 def copied_stores(view: LogView, seen: Sequence[SeenEntry]) -> dict[str, str]:
     """Each store that holds nothing but copies, with the one that they are of. One store at least is left out."""
-    held = {store: _items(seen, store) for store in sorted({domain.store for domain in own_domains(view)})}
+    held: dict[str, dict[tuple[str, int], SeenEntry]] = {domain.store: {} for domain in sorted(own_domains(view))}
+    for one in seen:
+        held[one.domain.store][one.domain.path, one.version] = one
     found: dict[str, str] = {}
     for store, items in held.items():
         if not _is_whole(view, store, items):
@@ -258,10 +252,6 @@ def copied_stores(view: LogView, seen: Sequence[SeenEntry]) -> dict[str, str]:
         if original is not None:
             found[store] = original
     return found
-
-
-def _items(seen: Sequence[SeenEntry], store: str) -> Items:
-    return {(one.domain.path, one.version): one for one in seen if one.domain.store == store}
 
 
 def _is_whole(view: LogView, store: str, items: Items) -> bool:
@@ -274,7 +264,8 @@ def _is_copy(view: LogView, store: str, items: Items, other: str, others: Items)
     if not _are_copied(view, items, other, others):
         return False
     first = _first_seen_in(view, items, others)
-    if _newest(others) > _newest(items):
+    newest, of_others = (max((version for _, version in of), default=-1) for of in (items, others))
+    if of_others > newest:
         return first != store
     is_mutual = _are_copied(view, others, store, items)
     return not is_mutual or first == other or (first != store and store > other)
@@ -282,11 +273,10 @@ def _is_copy(view: LogView, store: str, items: Items, other: str, others: Items)
 
 def _are_copied(view: LogView, items: Items, other: str, others: Items) -> bool:
     """Whether the other store holds each of these items, or held it before TTL took it."""
-    return all(_is_same(one, others.get(at)) or _has_left(view, one, other) for at, one in items.items())
-
-
-def _is_same(one: SeenEntry, other: SeenEntry | None) -> bool:
-    return other is not None and one.entry.temp_path == other.entry.temp_path
+    return all(
+        (at in others and one.entry.temp_path == others[at].entry.temp_path) or _has_left(view, one, other)
+        for at, one in items.items()
+    )
 
 
 def _has_left(view: LogView, one: SeenEntry, other: str) -> bool:
@@ -302,7 +292,3 @@ def _first_seen_in(view: LogView, items: Items, others: Items) -> str:
     shared = sorted((version for _, version in items.keys() & others.keys()), reverse=True)
     known = (view.facts.provenance.get(version) for version in shared)
     return next((one.store for one in known if one is not None and one.store), "")
-
-
-def _newest(items: Items) -> int:
-    return max((version for _, version in items), default=-1)

@@ -8,21 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from coordinator.protocols import log_store_findings as findings
 from coordinator.protocols.judgement import MOST_FINDINGS, UNKNOWN, Judgement, undecided
 from coordinator.protocols.lock_domains import contested_versions, domains_in_use, lock_domain_findings
 from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, seen_entries
-from coordinator.protocols.log_store_findings import (
-    bytes_differ,
-    effect_of_loss,
-    incomplete,
-    leftovers,
-    lost,
-    pending,
-    recovery_fails,
-    stale,
-    table_cannot_be_created,
-    unmeasured_loss,
-)
 from coordinator.protocols.log_store_items import expiry_findings, temp_file_findings
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import EntryVerdict, Finding
@@ -45,7 +34,7 @@ def judge_log_store(view: LogView) -> Judgement:
     reach = publishable_up_to(view, seen)
     codes = [code_of(view, one) for one in seen]
     left_over = bool(seen) and view.is_empty is True and codes != ["C10"]
-    found = [leftovers(view, seen)] if left_over else _entry_findings(view, seen, codes, reach)
+    found = [findings.leftovers(view, seen)] if left_over else _entry_findings(view, seen, codes, reach)
     found += malformed_items(view)
     found += lock_domain_findings(view, seen)
     found += expiry_findings(seen)
@@ -62,25 +51,17 @@ def code_of(view: LogView, seen: SeenEntry) -> str:
     """The state of one entry, or `UNKNOWN` where a fact is missing."""
     if seen.entry.complete is None or seen.file.present is None:
         return UNKNOWN
-    if seen.entry.complete:
-        return _code_of_complete(view, seen)
-    if seen.file.present:
-        return "C4" if seen.newest else "C9"
-    if view.is_cleaned(seen.version):
-        return "C9"
+    if seen.file.present or view.is_cleaned(seen.version):
+        if seen.entry.complete:
+            return "C5"
+        return "C4" if seen.file.present and seen.newest else "C9"
     if seen.has_temp is None:
         return UNKNOWN
+    if seen.entry.complete:
+        return "C6" if seen.has_temp else "C7"
     if seen.has_temp:
         return "C2"
     return "C10" if seen.version == 0 and view.base == -1 else "C11"
-
-
-def _code_of_complete(view: LogView, seen: SeenEntry) -> str:
-    if seen.file.present or view.is_cleaned(seen.version):
-        return "C5"
-    if seen.has_temp is None:
-        return UNKNOWN
-    return "C6" if seen.has_temp else "C7"
 
 
 def publishable_up_to(view: LogView, seen: Sequence[SeenEntry]) -> int:
@@ -124,15 +105,15 @@ def _entry_findings(view: LogView, seen: Sequence[SeenEntry], codes: Sequence[st
     gone: list[tuple[SeenEntry, str]] = []
     for one, code in sorted(zip(seen, codes, strict=True), key=lambda pair: -pair[0].version):
         if code in ("C4", "C5", "C9") and _differs(view, one):
-            found.append(bytes_differ(view, one, code))
+            found.append(findings.bytes_differ(view, one, code))
         elif code == "C9":
             old.append(one)
         elif code in LOST_CODES:
             gone.append((one, code))
         elif len(found) < MOST_FINDINGS and (finding := _finding(view, one, code, reach)):
             found.append(finding)
-    found += [lost(view, run, code, reach) for code, run in _runs_of_lost(view, gone)][:MOST_FINDINGS]
-    return [*found, stale(old)] if old else found
+    found += [findings.lost(view, run, code, reach) for code, run in _runs_of_lost(view, gone)][:MOST_FINDINGS]
+    return [*found, findings.stale(old)] if old else found
 
 
 def _differs(view: LogView, seen: SeenEntry) -> bool:
@@ -163,7 +144,7 @@ def _runs_of_lost(view: LogView, gone: Sequence[tuple[SeenEntry, str]]) -> list[
     """Entries without their files, newest run first: consecutive versions of one state and one effect are one run."""
     runs: list[tuple[tuple[object, ...], list[SeenEntry]]] = []
     for one, code in sorted(gone, key=lambda pair: (pair[0].domain.store, pair[0].domain.path, -pair[0].version)):
-        kind = (code, one.domain, effect_of_loss(view, one.version))
+        kind = (code, one.domain, findings.effect_of_loss(view, one.version))
         if runs and runs[-1][0] == kind and runs[-1][1][0].version == one.version + 1:
             runs[-1][1].insert(0, one)
         else:
@@ -175,13 +156,13 @@ def _finding(view: LogView, seen: SeenEntry, code: str, reach: int) -> Finding |
     bridged = seen.version <= reach
     match code:
         case "C2":
-            return pending(view, seen, bridged)
+            return findings.pending(view, seen, bridged)
         case "C4":
-            return incomplete(view, seen)
+            return findings.incomplete(view, seen)
         case "C10":
-            return table_cannot_be_created(seen)
+            return findings.table_cannot_be_created(seen)
         case "C11":
-            return recovery_fails(view, seen)
+            return findings.recovery_fails(view, seen)
         case "unknown":
             return _undecided(view, seen)
     return None
@@ -201,5 +182,5 @@ def _undecided(view: LogView, seen: SeenEntry) -> Finding | None:
     else:
         missing = f"the temp file {seen.temp.name} was not looked up"
     if seen.entry.complete:
-        return unmeasured_loss(view, seen, missing)
+        return findings.unmeasured_loss(view, seen, missing)
     return undecided(about, missing, seen.version)

@@ -1,6 +1,6 @@
 """Log store entries beside the two files each of them speaks of."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -72,22 +72,17 @@ def _own(domain: LockDomain, entries: tuple[LogStoreEntry, ...], uri: str) -> tu
 
 def seen_entries(view: LogView) -> list[SeenEntry]:
     """Entries that can be looked up, of every lock domain of the table."""
-    domains = own_domains(view).items()
-    return [one for domain, entries in domains for one in _seen(view, domain, _by_version(entries))]
+    return [one for domain, entries in own_domains(view).items() for one in _seen(view, domain, entries)]
 
 
-def _by_version(entries: Iterable[LogStoreEntry]) -> dict[int, LogStoreEntry]:
-    """Entries by version; of two with one version the first counts, the other is reported as malformed."""
+def _seen(view: LogView, domain: LockDomain, entries: Iterable[LogStoreEntry]) -> Iterator[SeenEntry]:
+    """Of two with one version the first counts, the other is reported as malformed."""
     sound: dict[int, LogStoreEntry] = {}
     for entry in entries:
         if entry.version is not None and is_version(entry.version):
             sound.setdefault(entry.version, entry)
-    return sound
-
-
-def _seen(view: LogView, domain: LockDomain, entries: Mapping[int, LogStoreEntry]) -> Iterator[SeenEntry]:
-    newest = max(entries, default=None)
-    for version, entry in sorted(entries.items()):
+    newest = max(sound, default=None)
+    for version, entry in sorted(sound.items()):
         temp = view.temp(entry.temp_path) if entry.temp_path and is_temp_of(entry.temp_path, version) else None
         yield SeenEntry(domain, entry, version, view.file(version), temp, version == newest)
 
@@ -103,7 +98,8 @@ def malformed_items(view: LogView) -> list[Finding]:
     for domain, entries in own.items():
         versions: set[int] = set()
         for entry in entries:
-            problems = [*entry.problems, *(p for p in _problems(entry, versions) if not _is_named(p, entry.problems))]
+            said = {problem.partition(" ")[0] for problem in entry.problems}
+            problems = [*entry.problems, *(p for p in _problems(entry, versions) if p.partition(" ")[0] not in said)]
             if problems:
                 named = thousands(entry.version) if entry.version is not None else shown(entry.file_name)
                 place = f"Entry {named} of {domain.path} in {domain.store}"
@@ -111,12 +107,6 @@ def malformed_items(view: LogView) -> list[Finding]:
             if entry.version is not None:
                 versions.add(entry.version)
     return sorted(found, key=lambda one: -1 if one.version is None else one.version)[-MOST_FINDINGS:]
-
-
-def _is_named(problem: str, named: Iterable[str]) -> bool:
-    """Whether the reader of the item has already said something of the attribute."""
-    attribute = problem.partition(" ")[0]
-    return any(one.partition(" ")[0] == attribute for one in named)
 
 
 def _problems(entry: LogStoreEntry, versions: set[int]) -> Iterator[str]:

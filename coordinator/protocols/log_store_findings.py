@@ -37,7 +37,7 @@ def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
             ("publish-commit",),
             commit_file(seen.version),
         )
-    if not bridged or _jumps(view, seen):
+    if not bridged or seen.version > view.base + 1:
         return _above_a_gap(view, seen, bridged)
     age = view.age(seen.written_at)
     young = age is not None and age < GRACE_SECONDS
@@ -52,10 +52,6 @@ def pending(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:
         severity=Severity.INFO if young else Severity.WARNING,
         state=State.PENDING,
     )
-
-
-def _jumps(view: LogView, seen: SeenEntry) -> bool:
-    return seen.version > view.base + 1
 
 
 def _above_a_gap(view: LogView, seen: SeenEntry, bridged: bool) -> Finding:

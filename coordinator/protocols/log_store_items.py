@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from coordinator.protocols import temp_orphans
 from coordinator.protocols.absence import commit_file
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, undecided
 from coordinator.protocols.log_store_entries import SeenEntry
@@ -11,13 +12,6 @@ from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.orphans import orphans_finding, spin_finding, uncompared_finding
 from coordinator.protocols.survivors import Fate
-from coordinator.protocols.temp_orphans import (
-    contradicted_versions,
-    doubtful_orphans,
-    temp_fates,
-    uncompared_files,
-    unnamed_files,
-)
 from coordinator.protocols.verdict import Finding, Severity, State, attention
 from coordinator.protocols.wording import counted, named_versions, thousands, verb, version_list
 from lake.delta.facts import LogObject
@@ -85,20 +79,23 @@ def _never_expires(seen: Sequence[SeenEntry]) -> Finding:
 def temp_file_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
     """C1, temp files that no entry names; versions that their temp files contradict; the mark of spinning writers."""
     files = view.facts.listing.temp_files or ()
-    unnamed = unnamed_files(view, temp_fates(view, seen), seen)
+    unnamed = temp_orphans.unnamed_files(view, temp_orphans.temp_fates(view, seen), seen)
     found = [
         spin_finding(view, files, temp_file_version, "temp files"),
         _unnamed(view, seen, unnamed),
-        uncompared_finding(uncompared_files(view, seen), "temp file"),
+        uncompared_finding(temp_orphans.uncompared_files(view, seen), "temp file"),
     ]
-    return [*(finding for finding in found if finding), *_contradicted(view, contradicted_versions(view, seen))]
+    return [
+        *(finding for finding in found if finding),
+        *_contradicted(view, temp_orphans.contradicted_versions(view, seen)),
+    ]
 
 
 def _unnamed(view: LogView, seen: Sequence[SeenEntry], unnamed: Sequence[tuple[LogObject, Fate]]) -> Finding | None:
     count = len(unnamed)
     summary = f"{counted(count, 'temp file')} {verb(count, 'is', 'are')} named by no entry."
     found = orphans_finding(view, [file for file, _ in unnamed], "C1", summary, QUIET_SECONDS)
-    old = len(doubtful_orphans(view, seen))
+    old = len(temp_orphans.doubtful_orphans(view, seen))
     if found is None or not old or not view.knows_log_store:
         return found  # of a log store that is not known `unknown_store` says what its temp files leave open
     return replace(
@@ -118,5 +115,5 @@ def _contradicted(view: LogView, versions: Sequence[tuple[int, bool]]) -> list[F
         named = named_versions(doubtful)
         about = f"Whether {verb(many, 'the published file', 'each published file')} of {named} is the accepted one"
         missing = "no temp file of that version holds its bytes, and its entry has expired"
-        found.append(undecided(about, missing, doubtful[-1], doubtful))
+        found.append(undecided(about, missing, *doubtful))
     return found

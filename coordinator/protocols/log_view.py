@@ -1,6 +1,6 @@
 """Look-ups in what was read of `_delta_log/`: present, absent, or not looked at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -134,17 +134,26 @@ class LogView:
         looked_at_all = self.facts.listing.staged is not None or all(name in self.facts.heads for name in names)
         return ObjectPresence(names[0], False if looked_at_all else None)
 
-    def staged_of(self, version: int) -> tuple[LogObject, ...]:
+    @cached_property
+    def temp_by_version(self) -> Mapping[int, Sequence[LogObject]]:
+        """The listed temp files whose names tell a version."""
+        return _by_version(self.facts.listing.temp_files, temp_file_version)
+
+    @cached_property
+    def staged_by_version(self) -> Mapping[int, Sequence[LogObject]]:
+        """The listed staged files of each version, in either folder."""
+        return _by_version(self.facts.listing.staged, staged_file_version)
+
+    def staged_of(self, version: int) -> Sequence[LogObject]:
         """Every staged file of a version, in either folder."""
-        return tuple(o for o in self._staged_files.values() if staged_file_version(o.name) == version)
+        return self.staged_by_version.get(version, ())
 
     @cached_property
     def newest_staged(self) -> Mapping[str, int]:
         """The newest version staged in each folder that holds staged files."""
         newest: dict[str, int] = {}
-        for name in self._staged_files:
-            folder, version = name.partition("/")[0], staged_file_version(name)
-            if version is not None:
+        for version, files in self.staged_by_version.items():
+            for folder in (file.name.partition("/")[0] for file in files):
                 newest[folder] = max(version, newest.get(folder, -1))
         return newest
 
@@ -193,12 +202,8 @@ class LogView:
     @cached_property
     def temp_copies(self) -> Mapping[int, set[bool | None]]:
         """Of each published version with temp files whether these hold its bytes, as `is_copy` says of each."""
-        found: dict[int, set[bool | None]] = {}
-        for file in self.facts.listing.temp_files or ():
-            version = temp_file_version(file.name)
-            if version is not None and version in self.published:
-                found.setdefault(version, set()).add(self.is_copy(file))
-        return found
+        files = self.temp_by_version.items()
+        return {version: set(map(self.is_copy, of_it)) for version, of_it in files if version in self.published}
 
     def unread(self, what: str) -> ReadingProblem | None:
         """The problem that kept a whole fact (listing, entries, registrations, protocol) from being read."""
@@ -219,3 +224,14 @@ class LogView:
     @cached_property
     def _staged_files(self) -> Mapping[str, LogObject]:
         return {o.name: o for o in self.facts.listing.staged or ()}
+
+
+def _by_version(
+    files: Iterable[LogObject] | None, version_of: Callable[[str], int | None]
+) -> Mapping[int, Sequence[LogObject]]:
+    found: dict[int, list[LogObject]] = {}
+    for file in files or ():
+        version = version_of(file.name)
+        if version is not None:
+            found.setdefault(version, []).append(file)
+    return found

@@ -21,24 +21,19 @@ def decide_mechanism(
     log store prove as well that one is in use, though not which. `before` is what an earlier reading decided: a log
     store that was seen in use is not forgotten when its temp files are cleaned up. Without a readable protocol and
     without any of these the mechanism is unknown.
-    """
-    if protocol and protocol.properties.get(COORDINATOR):
-        return Mechanism.COORDINATED_COMMITS
-    if protocol and CATALOG_FEATURES & {*protocol.reader_features, *protocol.writer_features}:
-        return Mechanism.CATALOG_MANAGED
-    if has_entries or before is Mechanism.LOG_STORE or shows_log_store(temp_files):
-        return Mechanism.LOG_STORE
-    return Mechanism.SINGLE_DRIVER if protocol else Mechanism.UNKNOWN
-
-
-def shows_log_store(temp_files: Iterable[LogObject]) -> bool:
-    """Whether temp files are there that only a log store with a lock of its own leaves.
 
     `.tmp/<version>.json.<uuid>` is written before each commit by `BaseExternalLogStore` (delta-storage-s3-dynamodb 1.2
     to 4.4), and nothing in Delta removes it. delta-rs' `_commit_<uuid>.json.tmp` proves no store: its releases up to
     1.6.0 moved such a file whatever they committed through.
     """
-    return any(temp_file_version(file.name) is not None for file in temp_files)
+    if protocol and protocol.properties.get(COORDINATOR):
+        return Mechanism.COORDINATED_COMMITS
+    if protocol and CATALOG_FEATURES & {*protocol.reader_features, *protocol.writer_features}:
+        return Mechanism.CATALOG_MANAGED
+    has_temp_files = any(temp_file_version(file.name) is not None for file in temp_files)
+    if has_entries or before is Mechanism.LOG_STORE or has_temp_files:
+        return Mechanism.LOG_STORE
+    return Mechanism.SINGLE_DRIVER if protocol else Mechanism.UNKNOWN
 
 
 def registration_id(protocol: TableProtocol | None) -> str | None:

@@ -1,7 +1,7 @@
 """What has to be read besides the listing and the items before a table's state can be decided."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from coordinator.protocols.foreign_writers import untimed_versions
@@ -9,7 +9,7 @@ from coordinator.protocols.lock_domains import contested_versions, domains_in_us
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.mechanism import registration_id
-from coordinator.protocols.names import STAGED_FOLDERS, is_version, written_for
+from coordinator.protocols.names import STAGED_FOLDERS, is_version
 from coordinator.protocols.overwritten import accepted_file, changed_versions, is_what_was_seen
 from coordinator.protocols.registrations import SeenCommit, accepting_registrations, is_split, seen_commits
 from coordinator.protocols.remembered import MOST_LOOKED_UP, gone_versions
@@ -125,8 +125,8 @@ def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
     named = {one.version for one in seen_entries(view)}
     listed = {one.commit.file_name for one in _listed(view)}
     doubtful = [
-        *_doubtful(view, facts.listing.temp_files or (), named, facts.entries_from),
-        *_doubtful(view, facts.listing.staged or (), ()),
+        *_doubtful(view, {v: of_it for v, of_it in view.temp_by_version.items() if v >= facts.entries_from}, named),
+        *_doubtful(view, view.staged_by_version, ()),
         *_doubtful_entries(view),
     ]
     taken, left = [], MOST_COPY_BYTES
@@ -141,23 +141,15 @@ def wanted_copies(facts: TableFacts) -> tuple[tuple[str, str], ...]:
 
 
 def _doubtful(
-    view: LogView, files: Sequence[LogObject], decided: Collection[int], from_version: int = 0
+    view: LogView, files: Mapping[int, Sequence[LogObject]], decided: Collection[int]
 ) -> Iterator[tuple[int, int, LogObject]]:
     """Files that may or may not hold the published bytes, with the number of files of their version and the version.
 
     Where one file is known to hold them, another still matters: it may be a rival that nobody accepted.
     """
-    by_version: dict[int, list[LogObject]] = {}
-    for file in files:
-        version = written_for(file.name)
-        if version is None or version < from_version or version in decided:
-            continue
-        if version in view.published:
-            by_version.setdefault(version, []).append(file)
-    for version, of_it in by_version.items():
-        for file in of_it:
-            if view.is_copy(file) is None:
-                yield len(of_it), version, file
+    for version, of_it in files.items():
+        if version in view.published and version not in decided:
+            yield from ((len(of_it), version, file) for file in of_it if view.is_copy(file) is None)
 
 
 def _doubtful_entries(view: LogView) -> Iterator[tuple[int, int, LogObject]]:
@@ -229,15 +221,11 @@ def _names_of_entry(view: LogView, seen: SeenEntry, *, is_contested: bool) -> It
         return
     if view.is_cleaned(seen.version) and seen.file.present is False:
         return
-    if seen.temp and not seen.temp.present and (is_contested or _matters(seen.file, seen.entry.complete)):
+    is_settled = seen.entry.complete and seen.file.present and not is_contested  # whatever became of its temp file
+    if seen.temp and not seen.temp.present and not is_settled:
         yield seen.temp.name
     if not seen.file.present:
         yield seen.file.name
-
-
-def _matters(file: ObjectPresence, complete: bool | None) -> bool:
-    """Whether the temp file decides anything: it does unless the entry is complete and its file is there."""
-    return not (complete and file.present)
 
 
 def _listed(view: LogView) -> list[SeenCommit]:

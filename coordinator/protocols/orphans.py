@@ -68,7 +68,7 @@ def orphans_finding(
     if not files:
         return None
     oldest = max(view.age(file.modified_at) or 0 for file in files)
-    quiet = [one for one in (files if removable is None else removable) if _is_older(view, one, quiet_seconds)]
+    ages = [view.age(one.modified_at) or 0 for one in (files if removable is None else removable)]
     total = sum(file.size for file in files)
     return Finding(
         code,
@@ -81,7 +81,7 @@ def orphans_finding(
             "oldest_age": duration(oldest),
             "names": [file.name for file in files[:20]],
         },
-        repairs=("remove-orphans",) if quiet else (),
+        repairs=("remove-orphans",) if any(age > quiet_seconds for age in ages) else (),
         severity=Severity.INFO,
         state=State.HEALTHY,
     )
@@ -100,7 +100,3 @@ def uncompared_finding(files: Sequence[LogObject], what: str) -> Finding | None:
         count=len(files),
         names=[file.name for file in files[:20]],
     )
-
-
-def _is_older(view: LogView, file: LogObject, seconds: float) -> bool:
-    return (view.age(file.modified_at) or 0) > seconds

@@ -43,9 +43,12 @@ def is_published(view: LogView, known: Provenance, one: Acceptance) -> bool | No
         return False
     if one.etag is not None and one.etag in (file.etag, _digest(view, known, file)):
         return True
-    compared = _compared(view, known.version, one)
-    if compared is not None:
-        return compared
+    look = accepted_look(view, known.version, one.file_name)
+    if look is not None and look.object is not None:
+        equal = view.equal(known.version, view.file(known.version), look)
+        compared = equal if equal is not None else view.is_copy(look.object)
+        if compared is not None:
+            return compared
     return False if file.etag == one.differs_etag or _is_of_another_time(view, known, one, file) else None
 
 
@@ -62,14 +65,6 @@ def with_proofs(view: LogView, known: Provenance) -> Provenance:
         for one, is_wrong in zip(known.acceptances, wrong, strict=True)
     )
     return replace(known, differs_etag=first.differs_etag, rivals=tuple(rivals))
-
-
-def _compared(view: LogView, version: int, one: Acceptance) -> bool | None:
-    look = accepted_look(view, version, one.file_name)
-    if look is None or look.object is None:
-        return None
-    equal = view.equal(version, view.file(version), look)
-    return equal if equal is not None else view.is_copy(look.object)
 
 
 def _digest(view: LogView, known: Provenance, file: LogObject) -> str | None:
@@ -101,7 +96,11 @@ def judge_overwritten(view: LogView) -> list[Finding]:
     overwritten = sorted(version for version, same in answers.items() if same is False)
     unclear = [version for version, same in answers.items() if same is None]
     found = [_finding(view, version, len(overwritten)) for version in overwritten[-MOST_FINDINGS:]]
-    return [*found, _unclear(unclear)] if unclear else found
+    if unclear:
+        file = verb(len(unclear), "its file was", "their files were")
+        missing = f"{file} put again with another ETag and the same size, and the first bytes were not read"
+        found.append(undecided(f"Whether {they_were(unclear)} overwritten", missing, *unclear))
+    return found
 
 
 def changed_versions(view: LogView) -> tuple[int, ...]:
@@ -226,8 +225,13 @@ def _accepts_here(view: LogView, registration: Registration) -> bool:
 
 
 def _finding(view: LogView, version: int, count: int) -> Finding:
-    known = view.facts.provenance[version]
+    known, look, info = view.facts.provenance[version], view.file(version), view.info(version)
     survivors = survivors_of(view, known)
+    now = {
+        **look_evidence(look),
+        "etag": look.object.etag if look.object else None,
+        "in_commit_timestamp": info.in_commit_timestamp if info else None,
+    }
     kept = f" {survivors[0]} still holds what was." if survivors else ""
     return unsafe(
         "overwritten",
@@ -235,12 +239,7 @@ def _finding(view: LogView, version: int, count: int) -> Finding:
         version,
         "The rows of the first file are gone from the table without an error, and readers disagree about this version. "
         "Keep its temp and staged files and its S3 versions until the loss is understood.",
-        {
-            "first": first_evidence(known),
-            "now": _now(view, version),
-            "survivors": survivors,
-            "overwritten_versions": count,
-        },
+        {"first": first_evidence(known), "now": now, "survivors": survivors, "overwritten_versions": count},
     )
 
 
@@ -265,18 +264,3 @@ def first_evidence(known: Provenance) -> dict[str, object]:
         "store": known.store,
         "lock_domain": known.lock_domain,
     }
-
-
-def _now(view: LogView, version: int) -> dict[str, object]:
-    look, info = view.file(version), view.info(version)
-    return {
-        **look_evidence(look),
-        "etag": look.object.etag if look.object else None,
-        "in_commit_timestamp": info.in_commit_timestamp if info else None,
-    }
-
-
-def _unclear(versions: list[int]) -> Finding:
-    file = verb(len(versions), "its file was", "their files were")
-    missing = f"{file} put again with another ETag and the same size, and the first bytes were not read"
-    return undecided(f"Whether {they_were(versions)} overwritten", missing, max(versions), versions)

@@ -139,13 +139,10 @@ def is_another_table(
         return False
     if old_id and new is not None and new.table_id:
         return old_id != new.table_id
-    if new is not None and any(_was_before(one, new.created_at) for one in seen.values()):
+    made_at = new.created_at if new is not None else None
+    if made_at is not None and any(one.seen_at and one.seen_at < made_at for one in seen.values()):
         return True
     return None if in_place else False
-
-
-def _was_before(known: Provenance, created_at: datetime | None) -> bool:
-    return known.seen_at is not None and created_at is not None and known.seen_at < created_at
 
 
 def acceptances(view: LogView, around: Surroundings) -> Iterator[Provenance]:
@@ -197,13 +194,8 @@ def _registered(view: LogView, around: Surroundings, registration: Registration)
     store = registration.store or coordinator_store(view.facts.protocol)
     if store is None:
         return
-    bare = Provenance(
-        0,
-        store=store,
-        region=around.region,
-        lock_domain=registration.table_id,
-        accepted_at=view.facts.observed_at,
-    )
+    at = view.facts.observed_at
+    bare = Provenance(0, store=store, region=around.region, lock_domain=registration.table_id, accepted_at=at)
     for seen in seen_commits(view, registration):
         if is_before_the_table(view, registration, seen.commit.in_commit_timestamp):
             continue
@@ -248,16 +240,8 @@ def _with_file(known: Provenance, seen: Provenance) -> Provenance:
     if seen.seen_at is None:
         return known
     if known.seen_at is None:
-        return replace(
-            known,
-            size=seen.size,
-            etag=seen.etag,
-            digest=seen.digest,
-            in_commit_timestamp=seen.in_commit_timestamp,
-            commit_timestamp=seen.commit_timestamp,
-            seen_at=seen.seen_at,
-            absent_at=seen.absent_at,
-        )
+        names = ("size", "etag", *_OF_THE_FILE, "seen_at", "absent_at")
+        return replace(known, **{name: getattr(seen, name) for name in names})
     return _filled(known, seen, _OF_THE_FILE) if is_same_file(known, seen.size, seen.etag) else known
 
 
@@ -280,7 +264,7 @@ def _with_rivals(known: Provenance, seen: Provenance) -> Provenance:
         if known.store is None:
             continue
         is_another = _is_another_commit(known.acceptances[0], other)
-        if not is_another and not _has_another_time(known.acceptances[0], other):
+        if _is_one_commit(known.acceptances[0], other):
             continue
         disputed = disputed or is_another
         at = next((i for i, one in enumerate(rivals) if _is_one_commit(one, other)), None)

@@ -12,14 +12,21 @@ from itertools import pairwise
 from coordinator.protocols.absence import commit_files
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.verdict import Finding, Severity, State, attention, blocked, unsafe
+from coordinator.protocols.verdict import Finding, Severity, State, attention, blocked, not_checked, unsafe
 from coordinator.protocols.wording import counted, joined, label, named_versions, run_list, thousands, verb
-from lake.delta.facts import Mechanism, ReadingProblem
+from lake.delta.facts import Mechanism
 from lake.delta.names import LAST_CHECKPOINT, commit_name
 from lake.delta.replay import usable_checkpoint
 
 WHOLE_FACTS = ("listing", "entries", "registrations", "protocol", "DynamoDB")
 """First words of places that mean a fact was not read at all; any other place is one object, item or attribute."""
+
+LONGEST_COMMIT_WITHOUT_ACTION = 1
+"""Bytes of a commit file that cannot hold an action: nothing, or the end of a line."""
+LONG_REPLAY = 1_000
+"""Commits without a checkpoint that no writer leaves by its own settings: the interval is 10 to 100 unless set."""
+MOST_LISTED = 100
+SPARK = "Apache-Spark/"
 
 
 def judge_published_log(view: LogView) -> list[Finding]:
@@ -45,23 +52,14 @@ def holes(view: LogView) -> list[tuple[int, int]]:
     return [(a + 1, b - 1) for a, b in pairwise(versions) if b > a + 1]
 
 
-def _holes(view: LogView) -> list[Finding]:
+def _holes(view: LogView) -> Iterator[Finding]:
     """One finding for each gap, the newest ones singly: the rest is drawn into the last of them."""
-    gaps = holes(view)
-    needed = [gap for gap in gaps if view.checkpoint is None or gap[1] > view.checkpoint]
-    covered = gaps[: len(gaps) - len(needed)]
-    return [
-        _hole(view, some, needed=is_needed)
-        for is_needed in (True, False)
-        for some in _drawn_together(needed if is_needed else covered)
-    ]
-
-
-def _drawn_together(gaps: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Each gap by itself, newest first; those beyond the most that are listed singly in one piece."""
-    newest = gaps[::-1]
-    singly, rest = newest[: MOST_FINDINGS - 1], newest[MOST_FINDINGS - 1 :]
-    return [[gap] for gap in singly] + ([rest] if rest else [])
+    newest = holes(view)[::-1]
+    needed = [gap for gap in newest if view.checkpoint is None or gap[1] > view.checkpoint]
+    for gaps in (needed, newest[len(needed) :]):
+        singly, rest = gaps[: MOST_FINDINGS - 1], gaps[MOST_FINDINGS - 1 :]
+        for some in [*([gap] for gap in singly), *([rest] if rest else [])]:
+            yield _hole(view, some, needed=gaps is needed)
 
 
 def _hole(view: LogView, gaps: list[tuple[int, int]], *, needed: bool) -> Finding:
@@ -86,23 +84,20 @@ def _hole(view: LogView, gaps: list[tuple[int, int]], *, needed: bool) -> Findin
     )
 
 
-def _start(view: LogView) -> list[Finding]:
+def _start(view: LogView) -> Iterator[Finding]:
     oldest = view.oldest
     if oldest is None or oldest == 0 or view.facts.listing.from_version > 0:
-        return []
-    if view.checkpoint is not None and view.checkpoint >= oldest - 1:
-        return []
-    return [
-        blocked(
-            code="log-start-missing",
-            summary=f"The log starts at {thousands(oldest)} and no whole checkpoint replaces what came before: "
+        return
+    if view.checkpoint is None or view.checkpoint < oldest - 1:
+        yield blocked(
+            "log-start-missing",
+            f"The log starts at {thousands(oldest)} and no whole checkpoint replaces what came before: "
             f"{_what_readers_do(view, oldest)}.",
-            version=oldest,
-            meaning="The table stays unreadable until a checkpoint or the missing files are brought back.",
-            evidence={"oldest_file": oldest, "checkpoint": view.checkpoint},
+            oldest,
+            "The table stays unreadable until a checkpoint or the missing files are brought back.",
+            {"oldest_file": oldest, "checkpoint": view.checkpoint},
             absent=commit_files([(0, oldest - 1)]),
         )
-    ]
 
 
 def _what_readers_do(view: LogView, oldest: int) -> str:
@@ -116,7 +111,7 @@ def _what_readers_do(view: LogView, oldest: int) -> str:
     )
 
 
-def _end(view: LogView) -> list[Finding]:
+def _end(view: LogView) -> Iterator[Finding]:
     """A checkpoint above the newest commit: each writer puts the commit file first, and clean-up keeps it.
 
     Spark stops without a commit at or above the checkpoint from which it lists (`SnapshotManagement`, Delta up to
@@ -124,25 +119,23 @@ def _end(view: LogView) -> list[Finding]:
     """
     checkpoint, newest = view.checkpoint, view.newest
     if checkpoint is None or (newest is not None and newest >= checkpoint) or _newest_item(view) >= checkpoint:
-        return []
+        return
     if view.facts.mechanism is Mechanism.CATALOG_MANAGED:
-        return []
+        return
     first = checkpoint if newest is None else newest + 1
     ends = "no commit file is there" if newest is None else f"the commit files end at {thousands(newest)}"
-    return [
-        blocked(
-            code="checkpoint-without-commit",
-            summary=f"The log has checkpoint {thousands(checkpoint)}, and {ends}. Spark stops with "
-            f'"Could not find any delta files for version {checkpoint}"; deltalake reads that version and '
-            "cannot append.",
-            version=checkpoint,
-            meaning="Every writer makes the commit file before the checkpoint, and log clean-up keeps it: somebody or "
-            "a lifecycle rule deleted it. Bring it back from versioning or a backup.",
-            evidence={"checkpoint": checkpoint, "newest_file": newest},
-            absent=commit_files([(first, checkpoint)]),
-            first_version=first if first < checkpoint else None,
-        )
-    ]
+    yield blocked(
+        "checkpoint-without-commit",
+        f"The log has checkpoint {thousands(checkpoint)}, and {ends}. Spark stops with "
+        f'"Could not find any delta files for version {checkpoint}"; deltalake reads that version and '
+        "cannot append.",
+        checkpoint,
+        "Every writer makes the commit file before the checkpoint, and log clean-up keeps it: somebody or "
+        "a lifecycle rule deleted it. Bring it back from versioning or a backup.",
+        {"checkpoint": checkpoint, "newest_file": newest},
+        absent=commit_files([(first, checkpoint)]),
+        first_version=first if first < checkpoint else None,
+    )
 
 
 def _newest_item(view: LogView) -> int:
@@ -152,51 +145,31 @@ def _newest_item(view: LogView) -> int:
     return max((version for version in (*entries, *registered) if version is not None), default=-1)
 
 
-def _empty(view: LogView) -> list[Finding]:
+def _empty(view: LogView) -> Iterator[Finding]:
     if view.readable is not None or view.facts.listing.from_version > 0 or view.unread("listing"):
-        return []
-    if any(view.facts.entries.values()):
-        return []  # the entries say more: a first commit that waits, or leftovers of a dropped table
-    return [
-        attention(
-            code="empty-log",
-            summary="No commit file lies under _delta_log/: readers find no Delta table here.",
+        return
+    if not any(view.facts.entries.values()):  # they say more: a first commit that waits, or leftovers of another table
+        yield attention(
+            "empty-log",
+            "No commit file lies under _delta_log/: readers find no Delta table here.",
             meaning="Either the table was dropped, or its log was deleted.",
         )
-    ]
 
 
-def _problems(view: LogView) -> list[Finding]:
-    findings = []
+def _problems(view: LogView) -> Iterator[Finding]:
     whole = [p for p in view.facts.problems if p.place.partition(" ")[0] in WHOLE_FACTS]
     said = {commit_name(version) for version in stopping_versions(view)}
     parts = [p for p in view.facts.problems if p not in whole and p.place.partition(" ")[0] not in said]
-    if whole:
-        findings.append(_unreadable(whole, State.NOT_CHECKED, "not-read"))
-    if parts:
-        findings.append(_unreadable(parts, State.ATTENTION, "unreadable"))
-    return findings
-
-
-def _unreadable(problems: list[ReadingProblem], state: State, code: str) -> Finding:
-    first = problems[0]
-    more = f" {counted(len(problems) - 1, 'more place')} could not be read." if len(problems) > 1 else ""
-    return Finding(
-        code=code,
-        summary=f"{first.place} could not be read: {first.reason.rstrip('.')}.{more}",
-        meaning="What follows from these parts is not known; the rest of the verdict stands.",
-        evidence={"problems": [{"place": p.place, "reason": p.reason} for p in problems[:100]]},
-        severity=Severity.WARNING,
-        state=state,
-    )
-
-
-LONGEST_COMMIT_WITHOUT_ACTION = 1
-"""Bytes of a commit file that cannot hold an action: nothing, or the end of a line."""
-LONG_REPLAY = 1_000
-"""Commits without a checkpoint that no writer leaves by its own settings: the interval is 10 to 100 unless set."""
-MOST_LISTED = 100
-SPARK = "Apache-Spark/"
+    for problems, of, code in ((whole, not_checked, "not-read"), (parts, attention, "unreadable")):
+        if problems:
+            first, more = problems[0], len(problems) - 1
+            others = f" {counted(more, 'more place')} could not be read." if more else ""
+            yield of(
+                code,
+                f"{first.place} could not be read: {first.reason.rstrip('.')}.{others}",
+                meaning="What follows from these parts is not known; the rest of the verdict stands.",
+                evidence={"problems": [{"place": p.place, "reason": p.reason} for p in problems[:100]]},
+            )
 
 
 def is_no_commit(view: LogView, version: int) -> bool:
@@ -236,12 +209,16 @@ def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
     start = 0 if view.checkpoint is None else view.checkpoint + 1
     newest = max(view.newest if view.newest is not None else -1, version)
     is_replaced = all(one in view.published and not is_no_commit(view, one) for one in range(start, newest + 1))
+    way_back = (
+        f"Not every commit from {thousands(start)} to {thousands(newest)} is there and whole to replace it: bring the "
+        "checkpoint or the missing commits back from S3 versions or a backup."
+    )
     yield blocked(
         "checkpoint-broken",
         f"Checkpoint {thousands(version)} cannot be read: {reason.rstrip('.')}. Spark and deltalake start from it and "
         "stop.",
         version,
-        _way_out(view, [file.name for file in files], start) if is_replaced else _way_back(start, newest),
+        _way_out(view, [file.name for file in files], start) if is_replaced else way_back,
         {"broken": broken, "commits_are_there": is_replaced},
     )
 
@@ -253,13 +230,6 @@ def _way_out(view: LogView, files: list[str], start: int) -> str:
     return (
         f"Every commit {since} is there, so nothing is lost: copy {named} aside and delete "
         f"{verb(len(files) + len(hint), 'it', 'them')}, and readers build the table from the commits."
-    )
-
-
-def _way_back(start: int, newest: int) -> str:
-    return (
-        f"Not every commit from {thousands(start)} to {thousands(newest)} is there and whole to replace it: bring the "
-        "checkpoint or the missing commits back from S3 versions or a backup."
     )
 
 

@@ -41,12 +41,17 @@ class Reach:
 def reach_of(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> Reach:
     """`tables` are those of which the rule can match a key."""
     logs, spared = [], []
-    in_logs = [table for table in tables if matters_to_log(rule, table)]
-    for table in in_logs:
+    for table in (table for table in tables if matters_to_log(rule, table)):
         hits = [hit for act in rule.acts if (hit := _of_log(rule, act, table)) is not None]
         logs += hits
         spared += [] if hits else [table]
-    data = [_of_data(rule, act, table) for table in tables if matters_to_data(rule, table) for act in rule.acts]
+    # The oldest commit stands for the data: a data file is written before the commit that names it.
+    data = [
+        Hit(table, act, not rule.is_sized, act.bites_at(table.oldest_log_at) if table.oldest_log_at else None)
+        for table in tables
+        if matters_to_data(rule, table)
+        for act in rule.acts
+    ]
     return Reach(tuple(logs), tuple(data), tuple(spared))
 
 
@@ -71,12 +76,6 @@ def _of_log(rule: LifecycleRule, act: LifecycleAction, table: TableInBucket) -> 
     moments = [one.oldest_at for one in ranges or ()]
     moments += [table.oldest_log_at] if table.oldest_log_at else []
     at = act.bites_at(min(moments)) if moments else None
-    return Hit(table, act, not rule.is_sized, at)
-
-
-def _of_data(rule: LifecycleRule, act: LifecycleAction, table: TableInBucket) -> Hit:
-    """The oldest commit stands for the data: a data file is written before the commit that names it."""
-    at = act.bites_at(table.oldest_log_at) if table.oldest_log_at else None
     return Hit(table, act, not rule.is_sized, at)
 
 
@@ -121,17 +120,14 @@ def published_findings(rule: LifecycleRule, reach: Reach, now: datetime) -> list
 
 def _reaches(rule: LifecycleRule, reach: Reach, now: datetime) -> Finding:
     logs, data = _tables(reach.logs), _tables(reach.data)
-    parts = [
-        f"the log of {counted(len(logs), 'table')}" if logs else "",
-        f"data of {counted(len(data), 'table')}" if data else "",
-    ]
-    what = joined([part for part in parts if part])
+    parts = [f"the log of {counted(len(logs), 'table')}"] if logs else []
+    parts += [f"data of {counted(len(data), 'table')}"] if data else []
     state = _state(rule, reach)
     bites_at = min((hit.at for hit in (*reach.logs, *reach.data) if hit.at), default=None)
     return Finding(
         "lifecycle-reaches-log" if logs else "lifecycle-reaches-data",
         f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix or 'the whole bucket'}: "
-        f"it can reach {what}.{_only(rule, reach)}{bite_in_words(bites_at, now)}",
+        f"it can reach {joined(parts)}.{_only(rule, reach)}{bite_in_words(bites_at, now)}",
         meaning="S3 does not know which files a table still needs. A version whose files are gone can be neither read "
         "nor restored.",
         evidence={

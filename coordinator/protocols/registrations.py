@@ -71,8 +71,8 @@ def seen_commits(view: LogView, registration: Registration) -> list[SeenCommit]:
         if is_version(commit.version):
             by_version.setdefault(commit.version, commit)
     return [
-        SeenCommit(commit, version, view.file(version), _staged(view, commit))
-        for version, commit in sorted(by_version.items())
+        SeenCommit(commit, v, view.file(v), view.staged(commit.file_name) if _is_staged(commit) else None)
+        for v, commit in sorted(by_version.items())
     ]
 
 
@@ -81,10 +81,9 @@ def waiting_commits(view: LogView, registration: Registration) -> list[SeenCommi
     return [one for one in seen_commits(view, registration) if one.file.present is False]
 
 
-def _staged(view: LogView, commit: CoordinatorCommit) -> ObjectPresence | None:
-    if "/" in commit.file_name or staged_file_version(commit.file_name) != commit.version:
-        return None
-    return view.staged(commit.file_name)
+def _is_staged(commit: CoordinatorCommit) -> bool:
+    """Whether it names a staged file of its version."""
+    return "/" not in commit.file_name and staged_file_version(commit.file_name) == commit.version
 
 
 def unpublished_versions(view: LogView) -> list[int]:
@@ -106,7 +105,7 @@ def _element_problems(registration: Registration) -> Iterator[str]:
         place = f"commits[{index}]"
         if not is_version(commit.version):
             yield f"{place}.version {commit.version} is not a version that Delta can have"
-        elif "/" in commit.file_name or staged_file_version(commit.file_name) != commit.version:
+        elif not _is_staged(commit):
             yield f"{place}.fsName {shown(commit.file_name)} is not a staged file of version {commit.version}"
         if commit.version in versions:
             yield f"{place}.version {commit.version} is listed twice"
@@ -117,16 +116,10 @@ def _element_problems(registration: Registration) -> Iterator[str]:
 
 def missing_runs(listed: Collection[int], published: int, table_version: int) -> list[tuple[int, int]]:
     """Runs of versions between the newest `published` (-1: none) and `table_version` that are not listed."""
-    start = published
-    held = runs_of(v for v in listed if start < v < table_version)
-    missing = []
-    for first, last in held:
-        if first > start + 1:
-            missing.append((start + 1, first - 1))
-        start = last
-    if start + 1 < table_version:
-        missing.append((start + 1, table_version - 1))
-    return missing
+    held = runs_of(v for v in listed if published < v < table_version)
+    ends = [published, *(last for _, last in held)]
+    starts = [*(first for first, _ in held), table_version]
+    return [(end + 1, start - 1) for end, start in zip(ends, starts, strict=True) if start > end + 1]
 
 
 def is_before_the_table(view: LogView, registration: Registration, timestamp: int | None) -> bool:
@@ -159,9 +152,7 @@ def is_split(facts: TableFacts) -> bool:
 
 
 def several_coordinators(view: LogView) -> list[Finding]:
-    """What is wrong where two coordinators accept commits, and each version that both gave away."""
-    if not is_split(view.facts):
-        return []
+    """What is wrong where two coordinators accept commits (`is_split`), and each version that both gave away."""
     accepting = accepting_registrations(view.facts)
     return [_two_coordinators(view, accepting), *_accepted_twice(accepting)]
 
@@ -211,12 +202,9 @@ def _in_words(view: LogView, registration: Registration) -> str:
 
 
 def _accepted_twice(accepting: Sequence[Registration]) -> list[Finding]:
-    found: dict[int, Finding] = {}
-    for one, other in combinations(accepting, 2):
-        if one.store != other.store:
-            for version in _given_twice(one, other):
-                found.setdefault(version, _twice(version, one, other))
-    return [found[version] for version in sorted(found)[-MOST_FINDINGS:]]
+    pairs = [(one, other) for one, other in combinations(accepting, 2) if one.store != other.store]
+    found = {version: pair for pair in reversed(pairs) for version in _given_twice(*pair)}
+    return [_twice(version, *found[version]) for version in sorted(found)[-MOST_FINDINGS:]]
 
 
 def _given_twice(one: Registration, other: Registration) -> Iterator[int]:

@@ -37,6 +37,9 @@ from coordinator.protocols.wording import (
 from lake.delta.facts import Acceptance, Provenance
 from lake.delta.names import commit_name
 
+_SAID = ("bytes-differ", "C4", "K4", "overwritten")
+"""Codes that say of a version, where they are unsafe, that its published file is not the accepted one."""
+
 MOST_LOOKED_UP = 20
 """Of the versions that are gone, those nearest to the end of the log are looked up once more."""
 
@@ -52,7 +55,10 @@ def judge_vanished(view: LogView) -> list[Finding]:
     unread = [version for version in unclear if _unread_store(view, known[version])]
     given_up = sorted(set(unclear).difference(unread))
     found = [_vanished(view, lost)] if lost else []
-    found += [_not_read(view, unread)] if unread else []
+    if unread:
+        stores = dict.fromkeys(_unread_store(view, known[version]) for version in unread)
+        missing = f"{joined(list(stores))}, which accepted {verb(len(unread), 'it', 'them')}, was not read"
+        found.append(undecided(f"Whether {they_were(unread)} lost", missing, *unread))
     found += [_given_up_or_lost(they_were(given_up), given_up)] if given_up else []
     return found
 
@@ -133,23 +139,12 @@ def _what_happened(known: Sequence[Provenance]) -> str:
     return "were published or accepted and are gone"
 
 
-def _not_read(view: LogView, versions: Sequence[int]) -> Finding:
-    many = len(versions)
-    stores = dict.fromkeys(_unread_store(view, view.facts.provenance[version]) for version in versions)
-    missing = f"{joined(list(stores))}, which accepted {verb(many, 'it', 'them')}, was not read"
-    return undecided(f"Whether {they_were(versions)} lost", missing, versions[-1], versions)
-
-
 def _given_up_or_lost(what: str, versions: Sequence[int]) -> Finding:
     """Commits of delta-rs of which nothing left tells whether it gave them up; `what` becomes "Whether … was lost"."""
     many = len(versions)
     entry = verb(many, "its entry was gone before it was", "their entries were gone before they were")
     missing = f"{entry} complete, and delta-rs, which wrote {verb(many, 'it', 'them')}, removes what it gives up"
-    return undecided(f"Whether {what} lost", missing, versions[-1], versions)
-
-
-_SAID = ("bytes-differ", "C4", "K4", "overwritten")
-"""Codes that say of a version, where they are unsafe, that its published file is not the accepted one."""
+    return undecided(f"Whether {what} lost", missing, *versions)
 
 
 def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding]:
@@ -161,15 +156,25 @@ def remembered_findings(view: LogView, found: Sequence[Finding]) -> list[Finding
     again = [one for one in known if one.version not in twice | differs and accepted_again(view, one)]
     lost = [one for one in again if not _may_all_be_given_up(view, one)]
     given_up = [one.version for one in again if one not in lost]
-    replaced = [one for one in known if one.version not in differs and _is_not_the_accepted(view, one)]
+    now = view.published
+    replaced = [one for one in known if one.version in now and one.version not in differs]
+    replaced = [one for one in replaced if one.is_accepted and not one.disputed]
+    replaced = [one for one in replaced if one.differs_etag == now[one.version].etag]
     of_two_times = [one.version for one in known if one.version not in twice | differs and _has_two_times(view, one)]
-    return [
+    told = [
         *_drawn_together(view, of_two, partial(_twice, of=twice_accepted)),
         *_drawn_together(view, lost, partial(_twice, of=accepted_again)),
         *_drawn_together(view, replaced, _not_the_accepted),
-        *([_given_up_or_lost(f"a first commit of {named_versions(given_up)} was", given_up)] if given_up else []),
-        *([_of_other_times(of_two_times)] if of_two_times else []),
     ]
+    if given_up:
+        told.append(_given_up_or_lost(f"a first commit of {named_versions(given_up)} was", given_up))
+    if times := of_two_times:
+        of_it = verb(len(times), "it", "them")
+        missing = (
+            f"the coordinator held another in-commit timestamp of {of_it} before, and no file of that commit is left"
+        )
+        told.append(undecided(f"Whether {they_were(times)} accepted twice", missing, *times))
+    return told
 
 
 def _drawn_together(
@@ -239,26 +244,17 @@ def _has_two_times(view: LogView, known: Provenance) -> bool:
     return said != known.accepted_timestamp
 
 
-def _of_other_times(versions: Sequence[int]) -> Finding:
-    of_it = verb(len(versions), "it", "them")
-    missing = f"the coordinator held another in-commit timestamp of {of_it} before, and no file of that commit is left"
-    return undecided(f"Whether {they_were(versions)} accepted twice", missing, versions[-1], versions)
-
-
 def _spoken_of(found: Iterable[Finding], codes: Sequence[str]) -> set[int]:
     unsafe = (one for one in found if one.code in codes and one.state is State.UNSAFE)
     return {version for one in unsafe for version in one.versions}
 
 
-def _is_not_the_accepted(view: LogView, known: Provenance) -> bool:
-    file = view.published.get(known.version)
-    return file is not None and known.is_accepted and not known.disputed and known.differs_etag == file.etag
-
-
 def _twice(view: LogView, known: Provenance, of: Callable[[LogView, Provenance], tuple[Acceptance, ...]]) -> Finding:
     accepted, version = of(view, known), known.version
-    names = _names(accepted)
-    word = "as" if _is_one_lock(accepted) else "under"
+    several = len({one.store for one in accepted}) > 1
+    word, names = "under", [one.store if several else one.lock_domain for one in accepted]
+    if len({one.identity for one in accepted}) == 1:
+        word, names = "as", [one.file_name or one.lock_domain for one in accepted]
     told = [f"{word} {name} (seen {_when(one)})" for name, one in zip(names, accepted, strict=True)]
     held = [is_published(view, known, one) for one in accepted]
     return unsafe(
@@ -273,17 +269,6 @@ def _twice(view: LogView, known: Provenance, of: Callable[[LogView, Provenance],
             "s3": [look_evidence(view.file(version))],
         },
     )
-
-
-def _names(accepted: Sequence[Acceptance]) -> list[str]:
-    if _is_one_lock(accepted):
-        return [one.file_name or one.lock_domain for one in accepted]
-    several = len({one.store for one in accepted}) > 1
-    return [one.store if several else one.lock_domain for one in accepted]
-
-
-def _is_one_lock(accepted: Sequence[Acceptance]) -> bool:
-    return len({one.identity for one in accepted}) == 1
 
 
 def _when(one: Acceptance) -> str:

@@ -1,6 +1,6 @@
 """Staged files beside the registrations and the published log: which may be the last copy of an accepted commit."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 
 from coordinator.protocols.log_view import LogView
@@ -18,7 +18,7 @@ def _nothing_tells(file: LogObject) -> bool:
 
 def staged_fates(view: LogView, tells: Tells = _nothing_tells) -> list[tuple[LogObject, Fate]]:
     """Every listed staged file with what is known of it."""
-    versions, accepted, listed = rivals(view), accepted_version(view), _listed(view)
+    versions, accepted, listed = view.staged_by_version, accepted_version(view), _listed(view)
     shared = _shared_versions(view, versions)
     fates = []
     for file in view.facts.listing.staged or ():
@@ -81,18 +81,8 @@ def uncompared_files(view: LogView) -> list[LogObject]:
 def _unlisted(view: LogView) -> Iterator[tuple[int, LogObject]]:
     """Staged files that no registration lists, with their versions."""
     listed = _listed(view)
-    for version, files in rivals(view).items():
+    for version, files in view.staged_by_version.items():
         yield from ((version, file) for file in files if _name(file) not in listed)
-
-
-def rivals(view: LogView) -> Mapping[int, Sequence[LogObject]]:
-    """The listed staged files by version."""
-    found: dict[int, list[LogObject]] = {}
-    for file in view.facts.listing.staged or ():
-        version = staged_file_version(file.name)
-        if version is not None:
-            found.setdefault(version, []).append(file)
-    return found
 
 
 def accepted_version(view: LogView) -> int | None:
@@ -111,7 +101,7 @@ def uncopied_versions(view: LogView) -> tuple[tuple[int, bool], ...]:
     accepted = accepted_version(view)
     if accepted is None:
         return ()
-    files = rivals(view)
+    files = view.staged_by_version
     copied = {version for version, of_it in files.items() if any(view.is_copy(one) for one in of_it)}
     elsewhere = {*copied, *_listed(view).values(), *(one.version for of in view.facts.entries.values() for one in of)}
     closed = [one.table_version or 0 for one in _started(view) if one.accepting_commits is False]

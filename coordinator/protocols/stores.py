@@ -1,6 +1,6 @@
 """What the settings of a commit store do to the commits that go through it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from coordinator.protocols.judgement import (
@@ -12,6 +12,7 @@ from coordinator.protocols.judgement import (
     unread_facts,
     unread_finding,
 )
+from coordinator.protocols.lifecycle import listed
 from coordinator.protocols.verdict import Finding, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta import coordinator_items, log_store
@@ -42,28 +43,24 @@ def diagnose_store(kind: str, description: object, error: str = "") -> Assessmen
     facts = as_mapping(description)
     if not facts:
         return not_assessed("the description of the DynamoDB table is empty.")
-    findings = [*_keys(kind, facts), *_status(facts), *_time_to_live(kind, facts), *_capacity(facts)]
-    findings += [*_protection(facts), *_indexes(facts)]
+    findings = [*_keys(kind, facts), *_status(facts), *_time_to_live(kind, facts), *_notes(facts)]
     findings += [unread_finding(fact, reason) for fact, reason in unread_facts(facts).items()]
     return assessed(findings, "Its keys and its TTL are as its writers need them.")
 
 
-def _keys(kind: str, facts: Mapping[str, Any]) -> list[Finding]:
+def _keys(kind: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     expected = _EXPECTED_KEYS[kind]() if kind in _EXPECTED_KEYS else ()
     keys = facts.get("key_schema")
     found = tuple(tuple(key) for key in keys if isinstance(key, list | tuple)) if isinstance(keys, list | tuple) else ()
-    if not expected or found == expected:
-        return []
-    noun = "log store" if kind == LOG_STORE else "commit coordinator"
-    return [
-        blocked(
+    if expected and found != expected:
+        noun = "log store" if kind == LOG_STORE else "commit coordinator"
+        yield blocked(
             "wrong-key-schema",
             f"Its key is {_in_words(found)}; a {noun} needs {_in_words(expected)}.",
             meaning="Every commit through this store fails. A key cannot be changed: writers need another DynamoDB "
             "table, or the store is declared with the wrong kind.",
             evidence={"found": [list(key) for key in found], "expected": [list(key) for key in expected]},
         )
-    ]
 
 
 def _in_words(keys: tuple[tuple[Any, ...], ...]) -> str:
@@ -71,45 +68,40 @@ def _in_words(keys: tuple[tuple[Any, ...], ...]) -> str:
     return ", ".join(words) or "empty"
 
 
-def _status(facts: Mapping[str, Any]) -> list[Finding]:
+def _status(facts: Mapping[str, Any]) -> Iterator[Finding]:
     status = facts.get("status")
     if status == "UPDATING":
         meaning = "Commits go on meanwhile; another change has to wait until it is ACTIVE."
-        return [note("updating", "DynamoDB is at work on a change of this table.", meaning, status=status)]
-    if status in AT_WORK:
-        return []
-    return [
-        blocked(
+        yield note("updating", "DynamoDB is at work on a change of this table.", meaning, status=status)
+    elif status not in AT_WORK:
+        otherwise = f"DynamoDB says {status or 'nothing'} of this table, not ACTIVE: commits through it fail."
+        yield blocked(
             "not-active",
-            _NOT_AT_WORK.get(
-                str(status), f"DynamoDB says {status or 'nothing'} of this table, not ACTIVE: commits through it fail."
-            ),
+            _NOT_AT_WORK.get(str(status), otherwise),
             meaning="While it is being created, this passes by itself. A deleted or archived table takes every "
             "unpublished commit with it.",
             evidence={"status": status},
         )
-    ]
 
 
-def _time_to_live(kind: str, facts: Mapping[str, Any]) -> list[Finding]:
+def _time_to_live(kind: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
     status, attribute = facts.get("ttl_status"), facts.get("ttl_attribute") or ""
     if "time to live" in unread_facts(facts):
-        return []
+        return
     if status is None:
-        return [note("ttl-unknown", "Whether TTL is on is not known: the endpoint does not state it.")]
-    if kind == COMMIT_COORDINATOR:
-        return [_coordinator_expires(attribute, status)] if status != "DISABLED" else []
-    if status == "DISABLED":
-        return [_ttl_off(facts)]
-    if attribute == OLD_TTL_ATTRIBUTE:
-        return [_ttl_on_commit_time(status)]
-    if attribute != TTL_ATTRIBUTE:
-        return [_ttl_elsewhere(attribute, status)]
-    if status == "ENABLED":
-        return []
-    return [
-        note("ttl-changing", f"TTL on expireTime is {str(status).lower()}; that takes up to an hour.", status=status)
-    ]
+        yield note("ttl-unknown", "Whether TTL is on is not known: the endpoint does not state it.")
+    elif kind == COMMIT_COORDINATOR:
+        if status != "DISABLED":
+            yield _coordinator_expires(attribute, status)
+    elif status == "DISABLED":
+        yield _ttl_off(facts)
+    elif attribute == OLD_TTL_ATTRIBUTE:
+        yield _ttl_on_commit_time(status)
+    elif attribute != TTL_ATTRIBUTE:
+        yield _ttl_elsewhere(attribute, status)
+    elif status != "ENABLED":
+        sentence = f"TTL on expireTime is {str(status).lower()}; that takes up to an hour."
+        yield note("ttl-changing", sentence, status=status)
 
 
 def _ttl_off(facts: Mapping[str, Any]) -> Finding:
@@ -154,36 +146,23 @@ def _coordinator_expires(attribute: str, status: object) -> Finding:
     )
 
 
-def _capacity(facts: Mapping[str, Any]) -> list[Finding]:
-    if facts.get("billing") != "provisioned" or (facts.get("read_capacity"), facts.get("write_capacity")) != (5, 5):
-        return []
-    return [
-        note(
+def _notes(facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """What may be wished otherwise, and puts no commit at risk."""
+    if facts.get("billing") == "provisioned" and (facts.get("read_capacity"), facts.get("write_capacity")) == (5, 5):
+        yield note(
             "created-by-a-writer",
             "It still has the 5 reads and 5 writes a second that a writer gave it on creation.",
             "Writers are throttled above that; on demand there is no such limit.",
         )
-    ]
-
-
-def _indexes(facts: Mapping[str, Any]) -> list[Finding]:
-    found = [name for part in ("global_indexes", "local_indexes") for name in _names(facts.get(part))]
-    if not found:
-        return []
-    summary = f"It has {counted(len(found), 'index', 'indexes')} that no writer of Delta makes: {joined(found)}."
-    return [note("extra-indexes", summary, "No commit reads them; what is written to them is billed, too.")]
-
-
-def _names(value: object) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list | tuple) else []
-
-
-def _protection(facts: Mapping[str, Any]) -> list[Finding]:
-    found = []
     if facts.get("point_in_time_recovery") is False:
         meaning = "Without it a deleted or edited item cannot be brought back."
-        found.append(note("no-point-in-time-recovery", "Point-in-time recovery is off.", meaning))
+        yield note("no-point-in-time-recovery", "Point-in-time recovery is off.", meaning)
     if facts.get("deletion_protection") is False:
         meaning = "One call can delete the store, with every commit not yet published."
-        found.append(note("no-deletion-protection", "Deletion protection is off.", meaning))
-    return found
+        yield note("no-deletion-protection", "Deletion protection is off.", meaning)
+    indexes = [str(name) for part in ("global_indexes", "local_indexes") for name in listed(facts.get(part))]
+    if indexes:
+        summary = (
+            f"It has {counted(len(indexes), 'index', 'indexes')} that no writer of Delta makes: {joined(indexes)}."
+        )
+        yield note("extra-indexes", summary, "No commit reads them; what is written to them is billed, too.")

@@ -114,14 +114,11 @@ def uncompared_files(view: LogView, seen: Sequence[SeenEntry]) -> list[LogObject
     return [file for of_it in _without_entry(view, seen).values() for file in of_it if view.is_copy(file) is None]
 
 
-def _without_entry(view: LogView, seen: Sequence[SeenEntry]) -> dict[int, list[LogObject]]:
+def _without_entry(view: LogView, seen: Sequence[SeenEntry]) -> dict[int, Sequence[LogObject]]:
     """The temp files of each published version that no entry speaks of, for certain."""
     decided = {one.version for one in seen}
-    files: dict[int, list[LogObject]] = {}
-    for file in view.facts.listing.temp_files or ():
-        version = temp_file_version(file.name)
-        if version is None or version < view.facts.entries_from or version in decided:
-            continue
-        if version in view.published:
-            files.setdefault(version, []).append(file)
-    return files
+    return {
+        version: files
+        for version, files in view.temp_by_version.items()
+        if version >= view.facts.entries_from and version not in decided and version in view.published
+    }

@@ -7,9 +7,6 @@ from collections.abc import Mapping
 
 from coordinator.protocols.verdict import State
 
-LONGEST = 52
-"""A headline has room for this many characters and the name of a table."""
-
 _SEVERAL_MEANINGS: Mapping[tuple[str, str], str] = {
     ("C2", State.BLOCKED): "An unpublished commit stops readers",
     ("K3", State.BLOCKED): "A commit that is not backfilled stops readers",
@@ -100,7 +97,7 @@ _TITLES: Mapping[str, str] = {
 
 
 def title_of(code: str, state: str) -> str:
-    """The title of a finding, at most LONGEST characters."""
+    """The title of a finding, short enough for the name of a table beside it."""
     known = _SEVERAL_MEANINGS.get((code, state)) or _TITLES.get(code)
     return known or ("Part of it could not be read" if code.startswith("not-read") else "Something is out of order")
 

@@ -78,11 +78,6 @@ class Finding:
             return range(0)
         return range(self.version if self.first_version is None else self.first_version, self.version + 1)
 
-    @property
-    def rests_on_absence(self) -> bool:
-        """Whether only a second look can tell it from a look that came too early."""
-        return bool(self.absent)
-
 
 # Findings of the states that most of them make, each as loud as that usually is.
 blocked = partial(Finding, severity=Severity.CRITICAL, state=State.BLOCKED)

@@ -124,11 +124,10 @@ def _takes_unpublished(
     first = _first(deadlines)
     others = len({one.table for one in deadlines}) - 1
     more = f" and of {counted(others, 'other table')}" if others else ""
-    verb = "delete" if first.does == "deletes" else "archive"
     if_so = f", if it is {first.condition}, which is not known" if first.condition else ""
     return Finding(
         "lifecycle-takes-unpublished",
-        f"{rule.title} will {verb} {_COPY_OF[first.what]} of {first.table or 'the table'}{more} "
+        f"{rule.title} will {_VERBS[first.does]} {_COPY_OF[first.what]} of {first.table or 'the table'}{more} "
         f"at {moment_in_words(first.at) if first.at else ''}{if_so}.",
         meaning=f"{_MEANS[first.what]}{STAYS if keeps_versions and first.does == 'deletes' else ''}",
         evidence=_evidence(rule, first),
@@ -137,6 +136,7 @@ def _takes_unpublished(
     )
 
 
+_VERBS = {"deletes": "delete", "archives": "archive"}
 _COPY_OF = {
     AtRisk.UNPUBLISHED: "the only copy of an unpublished commit",
     AtRisk.LAST_COPY: "what may be the last copy of a commit",
@@ -151,22 +151,15 @@ _MEANS = {
 
 def _would_take(rule: LifecycleRule, first: Deadline) -> Finding:
     """Most commits are published within seconds, so that one waits is no trouble of the bucket until 14 days before."""
-    verb = "delete" if first.does == "deletes" else "archive"
+    what, when = f"{rule.title} would {_VERBS[first.does]}", moment_in_words(first.at) if first.at else ""
+    table = first.table or "the table"
     if first.what is AtRisk.LAST_COPY:
-        return note(
-            "lifecycle-would-take-last-copy",
-            f"{rule.title} would {verb} {_COPY_OF[first.what]} of {first.table or 'the table'} at "
-            f"{moment_in_words(first.at) if first.at else ''}.",
-            "Copy it to where no rule takes it before.",
-            **_evidence(rule, first),
-        )
-    return note(
-        "lifecycle-would-take-unpublished",
-        f"{rule.title} would {verb} the only copy of a commit of {first.table or 'the table'} at "
-        f"{moment_in_words(first.at) if first.at else ''}, if the commit is still unpublished then.",
-        "Publish it before.",
-        **_evidence(rule, first),
-    )
+        code, meaning = "lifecycle-would-take-last-copy", "Copy it to where no rule takes it before."
+        summary = f"{what} {_COPY_OF[first.what]} of {table} at {when}."
+    else:
+        code, meaning = "lifecycle-would-take-unpublished", "Publish it before."
+        summary = f"{what} the only copy of a commit of {table} at {when}, if the commit is still unpublished then."
+    return note(code, summary, meaning, **_evidence(rule, first))
 
 
 def _of_unknown_age(rule: LifecycleRule, deadlines: Sequence[Deadline]) -> Finding:
@@ -220,8 +213,7 @@ def short_findings(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> list
         "Temp and staged files are needed until their commit is published. "
         f"Give them {SHORTEST_TEMP_DAYS} days or more."
     )
-    evidence = {"rule": rule.name, "prefix": rule.prefix}
-    return [attention("lifecycle-too-short", summary, meaning=meaning, evidence=evidence)]
+    return [attention("lifecycle-too-short", summary, None, meaning, {"rule": rule.name, "prefix": rule.prefix})]
 
 
 def _evidence(rule: LifecycleRule, deadline: Deadline) -> dict[str, object]:

@@ -17,7 +17,6 @@ from lake.delta.facts import (
     LogStoreEntry,
     Mechanism,
     Provenance,
-    ReadingProblem,
     Registration,
     TableFacts,
     TableProtocol,
@@ -161,108 +160,53 @@ def table_facts(
     mechanism: Mechanism = Mechanism.SINGLE_DRIVER,
     entries: Iterable[LogStoreEntry] = (),
     in_stores: Mapping[str, Iterable[LogStoreEntry]] | None = None,
-    registrations: Iterable[Registration] = (),
     table_protocol: TableProtocol | None = None,
-    heads: Mapping[str, LogObject | None] | None = None,
     equal_bytes: Mapping[int | str, bool] | None = None,
-    copies: Mapping[str, bool] | None = None,
     infos: Iterable[CommitInfo] = (),
     engines: Mapping[int | str, str] | None = None,
-    problems: Iterable[ReadingProblem] = (),
-    unread_stores: Iterable[ReadingProblem] = (),
-    uri: str = URI,
-    ttl_seconds: int = DAY,
     seen: Iterable[Provenance] = (),
-    had_entries: bool = False,
+    **more: Any,
 ) -> TableFacts:
     """Facts of one table. `entries` are those of STORE, `in_stores` of others; both are grouped by their own path.
 
     `engines` become commit infos of an hour ago, of a version or of a copy's name. `equal_bytes` of a version is that
-    of its usual temp and staged file.
+    of its usual temp and staged file. `more` are further fields of the facts; lists will do.
     """
     domains: dict[LockDomain, tuple[LogStoreEntry, ...]] = {}
     for store, held in {STORE: entries, **(in_stores or {})}.items():
         for one in held:
             domain = LockDomain(store, one.table_path)
             domains[domain] = (*domains.get(domain, ()), one)
-    of_versions = [said(name, engine=by) for name, by in (engines or {}).items() if isinstance(name, int)]
-    return TableFacts(
-        uri=uri,
-        mechanism=mechanism,
-        observed_at=NOW,
-        listing=log if log is not None else listing(),
-        entries=domains,
-        registrations=tuple(registrations),
-        protocol=table_protocol if table_protocol is not None else protocol(),
-        commit_infos={one.version: one for one in (*infos, *of_versions)},
-        copy_infos={name: CommitInfo(-1, engine=by) for name, by in (engines or {}).items() if isinstance(name, str)},
-        heads=dict(heads or {}),
-        equal_bytes={name: equal for given, equal in (equal_bytes or {}).items() for name in _copies(given)},
-        copies=dict(copies or {}),
-        problems=tuple(problems),
-        unread_stores=tuple(unread_stores),
-        ttl_seconds=ttl_seconds,
-        provenance={one.version: one for one in seen},
-        had_entries=had_entries,
-    )
+    written_by = (engines or {}).items()
+    of_versions = [said(name, engine=by) for name, by in written_by if isinstance(name, int)]
+    found: dict[str, Any] = {
+        "uri": URI,
+        "observed_at": NOW,
+        "entries": domains,
+        "protocol": table_protocol if table_protocol is not None else protocol(),
+        "commit_infos": {one.version: one for one in (*infos, *of_versions)},
+        "copy_infos": {
+            name: CommitInfo(-1, engine=by) for name, by in (engines or {}).items() if isinstance(name, str)
+        },
+        "equal_bytes": {name: equal for given, equal in (equal_bytes or {}).items() for name in _copies(given)},
+        "provenance": {one.version: one for one in seen},
+    }
+    found |= {name: tuple(value) if isinstance(value, list) else value for name, value in more.items()}
+    return TableFacts(mechanism=mechanism, listing=log if log is not None else listing(), **found)
 
 
 def _copies(given: int | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else (temp_name(given), staged_name(given))
 
 
-def log_store_facts(
-    log: LogListing | None,
-    *entries: LogStoreEntry,
-    in_stores: Mapping[str, Iterable[LogStoreEntry]] | None = None,
-    heads: Mapping[str, LogObject | None] | None = None,
-    equal_bytes: Mapping[int | str, bool] | None = None,
-    copies: Mapping[str, bool] | None = None,
-    infos: Iterable[CommitInfo] = (),
-    engines: Mapping[int | str, str] | None = None,
-    registrations: Iterable[Registration] = (),
-    ttl_seconds: int = DAY,
-    seen: Iterable[Provenance] = (),
-) -> TableFacts:
+def log_store_facts(log: LogListing | None, *entries: LogStoreEntry, **more: Any) -> TableFacts:
     """A table whose commits go through a log store that is known, also where its entries have expired."""
-    return table_facts(
-        log,
-        mechanism=Mechanism.LOG_STORE,
-        entries=entries,
-        in_stores=in_stores,
-        heads=heads,
-        equal_bytes=equal_bytes,
-        copies=copies,
-        infos=infos,
-        engines=engines,
-        registrations=registrations,
-        ttl_seconds=ttl_seconds,
-        seen=seen,
-        had_entries=True,
-    )
+    return table_facts(log, mechanism=Mechanism.LOG_STORE, entries=entries, **{"had_entries": True, **more})
 
 
 def coordinated_facts(
-    log: LogListing | None,
-    *registrations: Registration,
-    heads: Mapping[str, LogObject | None] | None = None,
-    equal_bytes: Mapping[int | str, bool] | None = None,
-    copies: Mapping[str, bool] | None = None,
-    entries: Iterable[LogStoreEntry] = (),
-    table_id: str = TABLE_ID,
-    problems: Iterable[ReadingProblem] = (),
-    seen: Iterable[Provenance] = (),
+    log: LogListing | None, *registrations: Registration, table_id: str = TABLE_ID, **more: Any
 ) -> TableFacts:
     """A table whose newest metadata names the commit coordinator and the registration `table_id`."""
-    return table_facts(
-        log,
-        mechanism=Mechanism.COORDINATED_COMMITS,
-        registrations=registrations,
-        table_protocol=coordinated_protocol(table_id),
-        heads=heads,
-        equal_bytes=equal_bytes,
-        copies=copies,
-        entries=entries,
-        problems=problems,
-        seen=seen,
-    )
+    held = {"mechanism": Mechanism.COORDINATED_COMMITS, "registrations": registrations}
+    return table_facts(log, **{**held, "table_protocol": coordinated_protocol(table_id), **more})

@@ -1,6 +1,8 @@
 """Findings that rest on something not being there, and what a second look makes of them."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,33 +26,35 @@ from tests.builders.facts import (
     table_facts,
     temp_name,
 )
+from tests.coordinator.protocols.judged import codes, finding
 from tests.coordinator.protocols.test_coordinated_states import STATES as COORDINATED_STATES
 from tests.coordinator.protocols.test_log_store_states import STATES as LOG_STORE_STATES
 
 FOUR = [entry(v) for v in range(4)]
+INCOMPLETE = entry(3, complete=False)
 LOST = log_store_facts(listing([0, 1, 3]), *FOUR)
 SEEN = {"C4", "bytes-differ", "K4", "two-lock-domains", "staged-size-differs", "path-differs", "refuses-commits"}
 """Critical findings that rest on what was seen: no later look takes them back."""
 NO_EQUAL_COPY = "bytes-differ, no staged copy"
 """The same code where it rests on a staged file that is not there."""
 
+
+def at(published: Iterable[int], version: int, *listed: int, staged: Iterable[str] = (), **item: Any) -> TableFacts:
+    log = listing(published, staged=staged)
+    return coordinated_facts(log, registration(version, *map(coordinator_commit, listed), **item))
+
+
 CASES: dict[str, TableFacts] = {
-    **{name: facts for name, facts, *_ in (*LOG_STORE_STATES, *COORDINATED_STATES)},
-    "C2 below published ones": log_store_facts(
-        listing([0, 1, 3], temp=[temp_name(2)]), *FOUR[:2], entry(2, complete=False), FOUR[3]
-    ),
-    "rewind-leftover": log_store_facts(listing(range(2), temp=[temp_name(3)]), *FOUR[:2], entry(3, complete=False)),
+    **{f"{code}, {name}": facts for name, facts, _, code, _ in (*LOG_STORE_STATES, *COORDINATED_STATES)},
+    "C2 below": log_store_facts(listing([0, 1, 3], temp=[temp_name(2)]), *FOUR[:2], entry(2, complete=False), FOUR[3]),
+    "rewind-leftover": log_store_facts(listing(range(2), temp=[temp_name(3)]), *FOUR[:2], INCOMPLETE),
     "undecided": log_store_facts(listing(range(3), temp=None), *FOUR),
     "leftover-entries": log_store_facts(listing(()), *FOUR),
     "foreign-writer": log_store_facts(listing(), FOUR[0], FOUR[3], engines={1: "delta-rs", 2: "delta-rs"}),
-    "incomplete-with-expiry": log_store_facts(
-        listing(range(3), temp=[temp_name(3)]), *FOUR[:3], entry(3, complete=False, expire_time=1)
-    ),
+    "incomplete-with-expiry": log_store_facts(listing(range(3)), *FOUR[:3], replace(INCOMPLETE, expire_time=1)),
     "two-lock-domains": log_store_facts(listing(), *FOUR, entry(3, path=URI.replace("s3a:", "s3:"))),
     "bytes-differ": log_store_facts(listing(temp=[log_object(temp_name(3), size=999)]), *FOUR),
-    NO_EQUAL_COPY: coordinated_facts(
-        listing(staged=[log_object(staged_name(2), size=900, age=2 * DAY)]), registration(3)
-    ),
+    NO_EQUAL_COPY: coordinated_facts(listing(staged=[log_object(staged_name(2), size=900)]), registration(3)),
     "bytes-differ, entry expired": log_store_facts(
         listing(age=2 * DAY, temp=[log_object(temp_name(2), size=900, age=2 * DAY)]),
         *FOUR[3:],
@@ -59,17 +63,13 @@ CASES: dict[str, TableFacts] = {
     "version-hole": table_facts(listing([0, 3])),
     "log-start-missing": table_facts(listing([5, 6])),
     "checkpoint-without-commit": table_facts(listing((), checkpoints=[9])),
-    "list-not-contiguous": coordinated_facts(
-        listing(range(2), staged=[staged_name(4)]), registration(4, coordinator_commit(4))
-    ),
-    "K3 below": coordinated_facts(
-        listing([0, 1, 3], staged=[staged_name(2)]), registration(3, coordinator_commit(2), coordinator_commit(3))
-    ),
+    "list-not-contiguous": at([0, 1], 4, 4),
+    "K3 below": at([0, 1, 3], 3, 2, 3, staged=[staged_name(2)]),
     "staged-size-differs": coordinated_facts(
         listing(staged=[staged_name(4)]), registration(4, coordinator_commit(4, size=7))
     ),
-    "path-differs": coordinated_facts(listing(), registration(3, path="s3a://lake/original")),
-    "refuses-commits": coordinated_facts(listing(), registration(0, accepting=False)),
+    "path-differs": at(range(4), 3, path="s3a://lake/original"),
+    "refuses-commits": at(range(4), 0, accepting=False),
 }
 
 
@@ -77,15 +77,11 @@ def withheld(facts: TableFacts, before: tuple[Missed, ...] = ()) -> Verdict:
     return withhold(diagnose(facts), before, "Somebody is at it.")
 
 
-def codes(verdict: Verdict) -> list[str]:
-    return [one.code for one in verdict.findings]
-
-
 @pytest.mark.parametrize("facts", CASES.values(), ids=CASES.keys())
 def test_every_critical_finding_says_whether_it_rests_on_an_absence(facts: TableFacts) -> None:
     for one in diagnose(facts).findings:
         if one.severity is Severity.CRITICAL:
-            assert one.rests_on_absence == (one.code not in SEEN or facts is CASES[NO_EQUAL_COPY]), one.code
+            assert bool(one.absent) == (one.code not in SEEN or facts is CASES[NO_EQUAL_COPY]), one.code
 
 
 def test_the_cases_hold_every_critical_finding_there_is() -> None:
@@ -114,16 +110,13 @@ def test_what_a_look_before_missed_too_is_raised_as_it_is(facts: TableFacts) -> 
     assert withheld(facts, missed(diagnose(facts).findings)) == diagnose(facts)
 
 
-def test_what_is_being_checked_is_said_with_the_reason() -> None:
+def test_what_is_being_checked_is_said_with_the_reason_and_its_entry_is_not_called_lost() -> None:
     verdict = withheld(LOST)
 
     assert (verdict.state, codes(verdict)) == (State.NOT_CHECKED, [BEING_CHECKED])
     assert verdict.summary == "One look did not see 2.json, and that is being checked. Somebody is at it."
     assert [(one.code, one.version) for one in verdict.withheld] == [("C7", 2), ("version-hole", 2)]
-
-
-def test_an_entry_that_is_being_checked_is_not_called_lost() -> None:
-    assert [(one.version, one.code, one.published) for one in withheld(LOST).entries] == [
+    assert [(one.version, one.code, one.published) for one in verdict.entries] == [
         (3, "C5", True),
         (2, "unknown", None),
         (1, "C5", True),
@@ -166,6 +159,5 @@ def test_a_temp_file_that_a_new_try_names_is_another_thing() -> None:
 
 def test_findings_that_are_drawn_into_one_keep_what_each_rests_on() -> None:
     both = [entry(3, path=path) for path in (URI, URI.replace("s3a:", "s3:"))]
-    [lost] = [one for one in diagnose(log_store_facts(listing(range(3)), *both)).findings if one.code == "C7"]
 
-    assert lost.absent == (Absence(COMMIT_FILE, 3, 3),)
+    assert finding(log_store_facts(listing(range(3)), *both), "C7").absent == (Absence(COMMIT_FILE, 3, 3),)

@@ -55,48 +55,69 @@ def test_a_day_before_it_is_unsafe(left: int, state: State) -> None:
     assert judged(tiers({"Prefix": LOG}), now=NOW + (40 - left) * DAY).assessment.state is state
 
 
-def test_the_first_of_two_tiers_counts() -> None:
-    both = tiers(
-        {"Prefix": LOG},
-        Tierings=[{"AccessTier": "DEEP_ARCHIVE_ACCESS", "Days": 180}, {"AccessTier": "ARCHIVE_ACCESS", "Days": 95}],
-    )
-
-    assert [one.at for one in judged(both).deadlines] == [NOW + 45 * DAY]
-    assert "for 95 days in Archive Access" in judged(both).assessment.summary
+DEEP = {"AccessTier": "DEEP_ARCHIVE_ACCESS", "Days": 180}
+TWO = tiers({"Prefix": LOG}, Tierings=[DEEP, {"AccessTier": "ARCHIVE_ACCESS", "Days": 95}])
+HALF = tiers({"Prefix": LOG}, Tierings=[DEEP | {"Days": None}, {"AccessTier": "ARCHIVE_ACCESS", "Days": 95}])
+TAGGED = tiers({"And": {"Prefix": LOG, "Tags": [{"Key": "k", "Value": "v"}]}})
 
 
-@pytest.mark.parametrize("sizes", [(SMALL,), (STANDARD,), (SMALL, STANDARD), ()])
-def test_small_files_and_those_of_other_classes_do_not_fall(sizes: tuple[SizeRange, ...]) -> None:
-    verdict = judged(tiers({"Prefix": LOG}), sizes=sizes)
-
-    assert (verdict.assessment.state, codes(verdict)) == (State.HEALTHY, set())
-    assert verdict.assessment.summary == (
-        "By prefix, size and age, its 1 archive configuration takes no published log or data file of the 1 known "
-        "table, and no commit that waits to be published."
-    )
+def test_the_first_of_two_tiers_counts_and_one_that_can_be_read() -> None:
+    assert [one.at for one in judged(TWO).deadlines] == [one.at for one in judged(HALF).deadlines] == [NOW + 45 * DAY]
+    assert "for 95 days in Archive Access" in judged(TWO).assessment.summary
+    assert codes(judged(HALF)) == {"archive-tier-undecided", "archive-tier-reaches-log"}
 
 
-@pytest.mark.parametrize("sizes", [None, (SizeRange("", 1, 10**6, NOW),)])
-def test_a_class_that_is_not_known_is_named_and_makes_no_green_bucket(sizes: Any) -> None:
-    verdict = judged(tiers({"Prefix": LOG}), sizes=sizes)
+def test_tags_leave_it_at_attention() -> None:
+    verdict = judged(TAGGED, now=NOW + 60 * DAY)
 
-    assert verdict.assessment[:2] == (
-        State.NOT_CHECKED,
-        "Whether Intelligent-Tiering configuration cold archives log files of 1 table cannot be decided: their storage "
-        "class is not known.",
-    )
-
-
-def test_the_class_of_data_files_is_not_known() -> None:
-    verdict = judged(tiers({"Prefix": "orders/"}), sizes=(STANDARD,))
-
-    assert verdict.assessment.state is State.NOT_CHECKED
-    assert "archives data files of 1 table cannot be decided" in verdict.assessment.summary
+    assert verdict.assessment.state is State.ATTENTION
+    assert "Only objects tagged k=v; which carry it is not known." in verdict.assessment.summary
 
 
 def moves(prefix: str, days: int = 10) -> dict[str, Any]:
     transition = {"Days": days, "StorageClass": "INTELLIGENT_TIERING"}
     return {"ID": "move", "Status": "Enabled", "Filter": {"Prefix": prefix}, "Transitions": [transition]}
+
+
+@pytest.mark.parametrize(
+    ("configurations", "sizes", "rules"),
+    [
+        ([tiers({"Prefix": LOG})], (SMALL, STANDARD), ()),
+        ([tiers({"Prefix": LOG})], (), ()),
+        ([tiers({"Prefix": LOG})], (STANDARD,), [moves("orders/day=1/")]),
+        ([], (STANDARD,), [moves("orders/")]),
+        ([tiers(Status="Disabled")], (TIERED,), ()),
+        ([tiers({"Prefix": "returns/"})], (TIERED,), ()),
+    ],
+    ids=["small and other files", "no files", "other files are moved", "no configuration", "disabled", "elsewhere"],
+)
+def test_what_no_configuration_reaches_does_not_fall(configurations: Any, sizes: Any, rules: Any) -> None:
+    verdict = judged(*configurations, sizes=sizes, rules=rules)
+
+    assert (verdict.assessment.state, codes(verdict), verdict.deadlines) == (State.HEALTHY, set(), ())
+
+
+def test_what_was_compared_is_said() -> None:
+    assert judged(tiers({"Prefix": LOG}), sizes=()).assessment.summary == (
+        "By prefix, size and age, its 1 archive configuration takes no published log or data file of the 1 known "
+        "table, and no commit that waits to be published."
+    )
+
+
+@pytest.mark.parametrize(
+    ("prefix", "sizes", "what"),
+    [
+        (LOG, None, "log files"),
+        (LOG, (SizeRange("", 1, 10**6, NOW),), "log files"),
+        ("orders/", (STANDARD,), "data files"),
+    ],
+)
+def test_a_class_that_is_not_known_is_named_and_makes_no_green_bucket(prefix: str, sizes: Any, what: str) -> None:
+    assert judged(tiers({"Prefix": prefix}), sizes=sizes).assessment[:2] == (
+        State.NOT_CHECKED,
+        f"Whether Intelligent-Tiering configuration cold archives {what} of 1 table cannot be decided: their storage "
+        "class is not known.",
+    )
 
 
 def test_a_rule_that_moves_files_into_the_class_decides_it() -> None:
@@ -110,29 +131,17 @@ def test_a_rule_that_moves_files_into_the_class_decides_it() -> None:
     }
 
 
-def test_a_rule_that_moves_other_files_decides_nothing() -> None:
-    verdict = judged(tiers({"Prefix": LOG}), sizes=(STANDARD,), rules=[moves("orders/day=1/")])
-
-    assert verdict.deadlines == ()
-
-
-def test_a_move_into_the_class_alone_takes_nothing() -> None:
-    assert judged(rules=[moves("orders/")], sizes=(STANDARD,)).assessment.state is State.HEALTHY
-
-
 @pytest.mark.parametrize(
     ("size", "left", "state"),
     [
         (200_000, 40, State.HEALTHY),
-        (200_000, 10, State.ATTENTION),
         (200_000, 1, State.UNSAFE),
         (None, 10, State.ATTENTION),
         (128 * KB - 1, 1, State.HEALTHY),
     ],
 )
 def test_a_commit_that_waits_can_fall_into_an_archive_too(size: int | None, left: int, state: State) -> None:
-    waiting = WaitingFile(42, temp_name(42), NOW - 50 * DAY, size)
-    table = TableInBucket("orders", (waiting,), log_sizes=())
+    table = TableInBucket("orders", (WaitingFile(42, temp_name(42), NOW - 50 * DAY, size),), log_sizes=())
     description = {"versioning": "Enabled", "lifecycle_rules": [], "tiering": [tiers({"Prefix": f"{LOG}.tmp/"})]}
     at = (NOW + 41 * DAY).replace(hour=0)
 
@@ -148,51 +157,18 @@ def test_a_commit_that_waits_can_fall_into_an_archive_too(size: int | None, left
         )
 
 
-def test_tags_leave_it_at_attention() -> None:
-    tagged = tiers({"And": {"Prefix": LOG, "Tags": [{"Key": "k", "Value": "v"}]}})
-    verdict = judged(tagged, now=NOW + 60 * DAY)
-
-    assert verdict.assessment.state is State.ATTENTION
-    assert "Only objects tagged k=v; which carry it is not known." in verdict.assessment.summary
-
-
-@pytest.mark.parametrize("given", [tiers(Status="Disabled"), tiers({"Prefix": "returns/"})])
-def test_a_configuration_that_is_off_or_elsewhere_takes_nothing(given: dict[str, Any]) -> None:
-    assert judged(given).assessment.state is State.HEALTHY
-
-
 @pytest.mark.parametrize(
     "given",
     [
         tiers(Status="Later"),
-        tiers(Tierings=[]),
         tiers(Tierings="soon"),
         tiers(Tierings=[{"AccessTier": "ARCHIVE_ACCESS", "Days": "x"}]),
         tiers({"Prefix": 7}),
-        {},
         "no configuration",
     ],
 )
 def test_a_configuration_that_cannot_be_understood_makes_no_green_bucket(given: Any) -> None:
     verdict = judged(given, sizes=(STANDARD,))
 
-    assert verdict.assessment.state is State.NOT_CHECKED
-    assert verdict.deadlines == ()
+    assert (verdict.assessment.state, verdict.deadlines) == (State.NOT_CHECKED, ())
     assert any("Filter or Tierings cannot be read." in one.summary for one in verdict.assessment.findings)
-
-
-def test_the_tier_that_can_be_read_beside_one_that_cannot_is_judged() -> None:
-    tierings = [{"AccessTier": "DEEP_ARCHIVE_ACCESS", "Days": None}, {"AccessTier": "ARCHIVE_ACCESS", "Days": 95}]
-    verdict = judged(tiers({"Prefix": LOG}, Tierings=tierings))
-
-    assert codes(verdict) == {"archive-tier-undecided", "archive-tier-reaches-log"}
-    assert [one.at for one in verdict.deadlines] == [NOW + 45 * DAY]
-
-
-@pytest.mark.parametrize("unknown", [[["archive tiers", "s3:GetIntelligentTieringConfiguration is missing."]], []])
-def test_tiers_that_were_not_read_make_no_green_bucket(unknown: list[Any]) -> None:
-    description = {"versioning": "Enabled", "lifecycle_rules": [], "tiering": None, "unknown": unknown}
-    state, summary, _ = judge_bucket(description, [TableInBucket("orders")], now=NOW).assessment
-
-    assert state is State.NOT_CHECKED
-    assert summary.startswith("Archive tiers could not be read: ")

@@ -1,9 +1,10 @@
-"""States K0 to K12 of the commit coordinator."""
+"""States K0 to K12 of the commit coordinator, and what a drop that stopped half-way leaves."""
+
+from typing import Any
 
 import pytest
 
-from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.verdict import Finding, Severity, State, Verdict
+from coordinator.protocols.verdict import Severity, State
 from lake.delta.facts import Mechanism, ReadingProblem, TableFacts
 from tests.builders.facts import (
     DAY,
@@ -12,359 +13,219 @@ from tests.builders.facts import (
     entry,
     listing,
     log_object,
-    log_store_facts,
     protocol,
     registration,
     staged_name,
     table_facts,
 )
+from tests.coordinator.protocols.judged import codes, finding, verdict_of
 
 STAGED = [staged_name(v) for v in range(1, 5)]
 
 
-def finding(verdict: Verdict, code: str) -> Finding:
-    return next(one for one in verdict.findings if one.code == code)
+def at(version: int, *listed: int, staged: Any = (), facts: Any = None, **item: Any) -> TableFacts:
+    """Versions 0 to 3 are published; the registration stands at a version and lists some."""
+    held = registration(version, *map(coordinator_commit, listed), **item)
+    return coordinated_facts(listing(staged=staged), held, **(facts or {}))
 
 
-def codes(verdict: Verdict) -> list[str]:
-    return [one.code for one in verdict.findings]
+def loser(**changed: Any) -> TableFacts:
+    """A staged file of version 3 beside the one that is published."""
+    file = log_object(staged_name(3, "loser"), **{"age": 2 * DAY, "size": 900, **changed})
+    return at(3, staged=[staged_name(3), file], facts={"copies": {file.name: False}})
 
 
-STATES: list[tuple[str, TableFacts, State, str, int, int, tuple[str, ...]]] = [
-    (
-        "K0",
-        coordinated_facts(listing(), registration(3), registration(2, table_id="other", accepted=False)),
-        State.HEALTHY,
-        "K0",
-        3,
-        3,
-        ("remove-orphans",),
-    ),
-    ("K1", coordinated_facts(listing(), registration(3, accepted=False)), State.HEALTHY, "K1", 3, 3, ()),
-    (
-        "K2 of a version that is not backfilled",
-        coordinated_facts(listing(staged=[log_object(staged_name(4), age=2 * DAY)]), registration(3)),
-        State.HEALTHY,
-        "K2",
-        3,
-        3,
-        (),
-    ),
-    (
-        "K2 loser beside the accepted copy",
-        coordinated_facts(
-            listing(staged=[staged_name(3), log_object(staged_name(3, "loser"), age=2 * DAY, etag="other")]),
-            registration(3),
-            copies={staged_name(3, "loser"): False},
-        ),
-        State.HEALTHY,
-        "K2",
-        3,
-        3,
-        ("remove-orphans",),
-    ),
-    (
-        "K2 loser of another length",
-        coordinated_facts(
-            listing(staged=[staged_name(3), log_object(staged_name(3, "loser"), age=2 * DAY, size=900)]),
-            registration(3),
-        ),
-        State.HEALTHY,
-        "K2",
-        3,
-        3,
-        ("remove-orphans",),
-    ),
-    (
-        "K2 young loser",
-        coordinated_facts(
-            listing(staged=[staged_name(3), log_object(staged_name(3, "loser"), size=900)]), registration(3)
-        ),
-        State.HEALTHY,
-        "K2",
-        3,
-        3,
-        (),
-    ),
-    (
-        "K3",
-        coordinated_facts(listing(staged=STAGED), registration(4, coordinator_commit(4))),
-        State.UNBACKFILLED,
-        "K3",
-        3,
-        4,
-        ("backfill",),
-    ),
-    (
-        "K4",
-        coordinated_facts(listing(staged=STAGED), registration(3, coordinator_commit(3)), equal_bytes={3: True}),
-        State.ATTENTION,
-        "K4",
-        3,
-        3,
-        ("clear-entries",),
-    ),
-    (
-        "K4 with other bytes",
-        coordinated_facts(listing(staged=STAGED), registration(3, coordinator_commit(3)), equal_bytes={3: False}),
-        State.UNSAFE,
-        "K4",
-        3,
-        3,
-        (),
-    ),
-    (
-        "K6",
-        coordinated_facts(listing(staged=STAGED), registration(4)),
-        State.BLOCKED,
-        "K6",
-        3,
-        4,
-        ("publish-accepted-staged-file",),
-    ),
-    ("K6 without staged file", coordinated_facts(listing(), registration(4)), State.BLOCKED, "K6", 3, 4, ()),
-    ("K7", coordinated_facts(listing(), registration(4, coordinator_commit(4))), State.BLOCKED, "K7", 3, 4, ()),
-    ("K8", coordinated_facts(listing()), State.BLOCKED, "K8", 3, 3, ("re-register",)),
-    (
-        "K9",
-        coordinated_facts(listing(), registration(1)),
-        State.BLOCKED,
-        "K9",
-        3,
-        3,
-        ("raise-coordinator-version",),
-    ),
-    (
-        "K9 of a registration that has accepted nothing",
-        coordinated_facts(listing(), registration(1, accepted=False)),
-        State.BLOCKED,
-        "K9",
-        3,
-        3,
-        ("raise-coordinator-version",),
-    ),
-    (
-        "K6 of a registration that has accepted nothing",
-        coordinated_facts(listing(), registration(4, accepted=False)),
-        State.BLOCKED,
-        "K6",
-        3,
-        3,
-        (),
-    ),
-    (
-        "K10",
-        table_facts(listing(), registrations=[registration(2, accepting=False)], table_protocol=protocol()),
-        State.HEALTHY,
-        "K10",
-        3,
-        3,
-        (),
-    ),
-    (
-        "K11",
-        coordinated_facts(listing(), registration(3), registration(2, table_id="old", accepting=False)),
-        State.HEALTHY,
-        "K11",
-        3,
-        3,
-        (),
-    ),
-    (
-        "K12",
-        coordinated_facts(
-            listing(staged=[staged_name(4, folder="_commits"), staged_name(5)]),
-            registration(5, coordinator_commit(4), coordinator_commit(5)),
-        ),
-        State.BLOCKED,
-        "K3",
-        3,
-        5,
-        ("backfill",),
-    ),
-    (
-        "K12, one commit waits in the folder of 3.3",
-        coordinated_facts(
-            listing(staged=[staged_name(4, folder="_commits"), staged_name(3)]), registration(4, coordinator_commit(4))
-        ),
-        State.BLOCKED,
-        "K3",
-        3,
-        4,
-        ("backfill",),
-    ),
-    (
-        "K3 after an upgrade from 3.3 to 4.x",
-        coordinated_facts(
-            listing(staged=[staged_name(3, folder="_commits"), staged_name(4)]), registration(4, coordinator_commit(4))
-        ),
-        State.ATTENTION,
-        "K12",
-        3,
-        4,
-        (),
-    ),
+def beside(**other: Any) -> TableFacts:
+    """A table at 3 with another registration of its path."""
+    return coordinated_facts(listing(), registration(3), registration(2, table_id="other", **other))
+
+
+OLDER, NEWER = staged_name(4, folder="_commits"), staged_name(4)
+WAITING_BELOW = coordinated_facts(
+    listing(staged=[OLDER, staged_name(5)]), registration(5, *map(coordinator_commit, (4, 5)))
+)
+LEFT = table_facts(listing(), registrations=[registration(2, accepting=False)])
+ACCEPTING = table_facts(listing(), registrations=[registration(3)])
+UNREAD = ReadingProblem("registrations of commits", "AccessDenied on dynamodb:GetItem.")
+
+STATES: list[tuple[str, TableFacts, State, str, tuple[str, ...]]] = [
+    ("an upgrade's leftover", beside(accepted=False), State.HEALTHY, "K0", ("remove-orphans",)),
+    ("registered", at(3, accepted=False), State.HEALTHY, "K1", ()),
+    ("not backfilled", at(3, staged=[log_object(NEWER, age=2 * DAY)]), State.HEALTHY, "K2", ()),
+    ("a loser of the same length", loser(size=1_000, etag="other"), State.HEALTHY, "K2", ("remove-orphans",)),
+    ("a loser of another length", loser(), State.HEALTHY, "K2", ("remove-orphans",)),
+    ("a young loser", loser(age=3_600), State.HEALTHY, "K2", ()),
+    ("one waits", at(4, 4, staged=STAGED), State.UNBACKFILLED, "K3", ("backfill",)),
+    ("stale", at(3, 3, staged=STAGED, facts={"equal_bytes": {3: True}}), State.ATTENTION, "K4", ("clear-entries",)),
+    ("other bytes", at(3, 3, staged=STAGED, facts={"equal_bytes": {3: False}}), State.UNSAFE, "K4", ()),
+    ("cleared too early", at(4, staged=STAGED), State.BLOCKED, "K6", ("publish-accepted-staged-file",)),
+    ("cleared too early, no staged file", at(4), State.BLOCKED, "K6", ()),
+    ("cleared too early, nothing accepted", at(4, accepted=False), State.BLOCKED, "K6", ()),
+    ("staged file lost", at(4, 4), State.BLOCKED, "K7", ()),
+    ("missing", coordinated_facts(listing()), State.BLOCKED, "K8", ("re-register",)),
+    ("behind", at(1), State.BLOCKED, "K9", ("raise-coordinator-version",)),
+    ("behind, nothing accepted", at(1, accepted=False), State.BLOCKED, "K9", ("raise-coordinator-version",)),
+    ("left its coordinator", LEFT, State.HEALTHY, "K10", ()),
+    ("came back", beside(accepting=False), State.HEALTHY, "K11", ()),
+    ("both folders", WAITING_BELOW, State.BLOCKED, "K3", ("backfill",)),
+    ("waits for 3.3", at(4, 4, staged=[OLDER, staged_name(3)]), State.BLOCKED, "K3", ("backfill",)),
+    ("upgraded", at(4, 4, staged=[staged_name(3, folder="_commits"), NEWER]), State.ATTENTION, "K12", ()),
 ]
 
 
-@pytest.mark.parametrize(
-    ("facts", "state", "code", "published", "accepted", "repairs"),
-    [case[1:] for case in STATES],
-    ids=[case[0] for case in STATES],
-)
-def test_each_state_has_its_code_its_state_and_its_repairs(
-    facts: TableFacts, state: State, code: str, published: int, accepted: int, repairs: tuple[str, ...]
-) -> None:
-    verdict = diagnose(facts)
+@pytest.mark.parametrize(("name", "facts", "state", "code", "repairs"), STATES)
+def test_each_state_has_its_code_its_state_and_its_repairs(name, facts, state, code, repairs) -> None:
+    verdict = verdict_of(facts)
 
-    assert code in codes(verdict)
-    assert (verdict.state, verdict.published_version, verdict.accepted_version) == (state, published, accepted)
-    assert finding(verdict, code).repairs == repairs
+    assert (verdict.state, finding(verdict, code).repairs) == (state, repairs), name
 
 
 def test_k5_an_empty_list_with_every_file_in_place_is_healthy() -> None:
-    verdict = diagnose(coordinated_facts(listing(staged=STAGED[:3]), registration(3)))
+    verdict = verdict_of(at(3, staged=STAGED[:3]))
 
     assert (verdict.state, verdict.findings) == (State.HEALTHY, ())
 
 
 def test_three_unbackfilled_commits_are_one_finding_and_three_entries() -> None:
     facts = coordinated_facts(listing(range(2), staged=STAGED), registration(4, *map(coordinator_commit, (2, 3, 4))))
-    verdict = diagnose(facts)
+    verdict = verdict_of(facts)
 
     assert verdict.summary == (
         "Commits 2 to 4 are accepted and not backfilled. Delta readers see them; Trino and Athena stay at 1."
     )
     assert [(one.version, one.code, one.file_present) for one in verdict.entries] == [
-        (4, "K3", True),
-        (3, "K3", True),
-        (2, "K3", True),
+        (version, "K3", True) for version in (4, 3, 2)
     ]
-    assert verdict.unpublished == (2, 3, 4)
+    assert (verdict.published_version, verdict.accepted_version, verdict.unpublished) == (1, 4, (2, 3, 4))
 
 
 def test_an_entry_whose_file_exists_is_not_unbackfilled() -> None:
-    facts = coordinated_facts(listing(staged=STAGED), registration(4, coordinator_commit(3), coordinator_commit(4)))
-
-    assert diagnose(facts).unpublished == (4,)
+    assert verdict_of(at(4, 3, 4, staged=STAGED)).unpublished == (4,)
 
 
 @pytest.mark.parametrize(("age", "severity"), [(59, Severity.INFO), (61, Severity.WARNING)])
 def test_an_unbackfilled_commit_becomes_a_warning_after_a_minute(age: float, severity: Severity) -> None:
-    staged = [log_object(staged_name(4), age=age)]
-    verdict = diagnose(coordinated_facts(listing(staged=staged), registration(4, coordinator_commit(4))))
+    verdict = verdict_of(at(4, 4, staged=[log_object(NEWER, age=age)]))
 
     assert (verdict.state, finding(verdict, "K3").severity) == (State.UNBACKFILLED, severity)
 
 
 def test_a_livelock_says_that_readers_are_older_and_writers_spin() -> None:
-    verdict = diagnose(coordinated_facts(listing(staged=STAGED), registration(4)))
+    verdict = verdict_of(at(4, staged=STAGED))
 
     assert "Readers silently see 3; writers retry without end." in verdict.summary
     assert [(one.version, one.code) for one in verdict.entries] == [(4, "K6")]
 
 
 def test_a_registration_from_a_backup_says_what_upstream_says_to_each_writer() -> None:
-    found = finding(diagnose(coordinated_facts(listing(), registration(1, accepted=False))), "K9")
+    found = finding(at(1, accepted=False), "K9")
 
     assert 'every write stops with "Commit version 4 is not valid. Expected version: 2."' in found.summary
     assert "made before its first commit" in found.meaning
 
 
 def test_staged_files_of_3_3_alone_are_no_mixture() -> None:
-    staged = [staged_name(4, folder="_commits")]
-    verdict = diagnose(coordinated_facts(listing(staged=staged), registration(4, coordinator_commit(4))))
+    verdict = verdict_of(at(4, 4, staged=[OLDER]))
 
-    assert (verdict.state, verdict.entries[0].file) == (State.UNBACKFILLED, staged[0])
+    assert (verdict.state, verdict.entries[0].file) == (State.UNBACKFILLED, OLDER)
 
 
 def test_a_staged_file_of_another_length_is_not_backfilled() -> None:
-    staged = [log_object(staged_name(4), size=7)]
-    verdict = diagnose(coordinated_facts(listing(staged=staged), registration(4, coordinator_commit(4))))
+    verdict = verdict_of(at(4, 4, staged=[log_object(NEWER, size=7)]))
 
-    assert (verdict.state, finding(verdict, "staged-size-differs").repairs) == (State.UNSAFE, ())
-    assert "K3" not in codes(verdict)
+    assert (verdict.state, codes(verdict)) == (State.UNSAFE, ["staged-size-differs"])
+    assert verdict.findings[0].repairs == ()
 
 
 def test_accepted_versions_missing_from_the_list_are_found() -> None:
     facts = coordinated_facts(listing(range(2), staged=STAGED), registration(4, coordinator_commit(4)))
-    verdict = diagnose(facts)
+    found = finding(facts, "list-not-contiguous")
 
-    assert finding(verdict, "list-not-contiguous").evidence["missing"] == [{"first": 2, "last": 3}]
-    assert verdict.state is State.BLOCKED
+    assert (found.evidence["missing"], found.state) == ([{"first": 2, "last": 3}], State.BLOCKED)
 
 
 def test_a_stale_list_of_a_downgraded_registration_is_never_cleared_by_itself() -> None:
     closed = registration(3, coordinator_commit(3), accepting=False)
     facts = table_facts(listing(staged=STAGED, age=5), registrations=[closed], equal_bytes={3: True})
 
-    assert finding(diagnose(facts), "K4").state is State.ATTENTION
+    assert finding(facts, "K4").state is State.ATTENTION
 
 
-def test_a_registration_that_accepts_without_being_named_needs_attention() -> None:
-    verdict = diagnose(table_facts(listing(), registrations=[registration(3)]))
+@pytest.mark.parametrize(
+    ("facts", "found", "state"),
+    [
+        (ACCEPTING, ["accepts-without-table", "single-driver"], State.ATTENTION),
+        (at(0, accepting=False), ["K9", "refuses-commits"], State.BLOCKED),
+        (at(3, path="s3a://lake/original"), ["path-differs"], State.BLOCKED),
+        (at(9, schema_version=2), ["undecided"], State.NOT_CHECKED),
+        (at(4, 4, staged=None), ["undecided"], State.NOT_CHECKED),
+        (at(4, accepted=None), ["undecided"], State.NOT_CHECKED),
+        (at(3, facts={"entries": [entry(0), entry(3)]}), ["both-mechanisms"], State.HEALTHY),
+        (at(2, staged=[staged_name(3)]), ["K9"], State.BLOCKED),
+        (at(3, staged=[log_object(staged_name(3), age=2 * DAY, etag="encrypted")]), ["not-compared"], State.HEALTHY),
+        (coordinated_facts(listing(), problems=[UNREAD]), ["not-read"], State.NOT_CHECKED),
+    ],
+)
+def test_what_else_an_item_can_be(facts: TableFacts, found: list[str], state: State) -> None:
+    verdict = verdict_of(facts)
 
-    assert codes(verdict)[0] == "accepts-without-table"
-    assert verdict.state is State.ATTENTION
-
-
-def test_a_closed_registration_that_the_metadata_names_refuses_commits() -> None:
-    facts = coordinated_facts(listing(), registration(0, accepting=False))
-
-    assert "refuses-commits" in codes(diagnose(facts))
-
-
-def test_a_copy_names_the_registration_of_another_path() -> None:
-    verdict = diagnose(coordinated_facts(listing(), registration(3, path="s3a://lake/original")))
-
-    assert (verdict.state, codes(verdict)) == (State.BLOCKED, ["path-differs"])
-
-
-def test_staged_files_that_were_not_listed_leave_the_state_undecided() -> None:
-    verdict = diagnose(coordinated_facts(listing(staged=None), registration(4, coordinator_commit(4))))
-
-    assert (codes(verdict), verdict.accepted_version) == (["undecided"], 4)
-    assert verdict.state is State.NOT_CHECKED
+    assert (codes(verdict), verdict.state) == (found, state)
 
 
 def test_metadata_without_a_table_id_names_the_missing_fact() -> None:
     facts = table_facts(listing(), mechanism=Mechanism.COORDINATED_COMMITS, registrations=[registration(3)])
-    verdict = diagnose(facts)
 
-    assert "delta.coordinatedCommits.tableConf-preview" in verdict.summary
-    assert verdict.state is State.NOT_CHECKED
-
-
-def test_registrations_that_could_not_be_read_are_not_missing() -> None:
-    problem = ReadingProblem("registrations of commits", "AccessDenied on dynamodb:GetItem.")
-    verdict = diagnose(coordinated_facts(listing(), problems=[problem]))
-
-    assert (codes(verdict), verdict.state) == (["not-read"], State.NOT_CHECKED)
+    assert verdict_of(facts).state is State.NOT_CHECKED
+    assert "delta.coordinatedCommits.tableConf-preview" in verdict_of(facts).summary
 
 
-def test_an_unknown_schema_version_is_not_judged() -> None:
-    verdict = diagnose(coordinated_facts(listing(), registration(9, schema_version=2)))
-
-    assert codes(verdict) == ["undecided"]
+FEATURES = ("coordinatedCommits-preview", "inCommitTimestamp", "vacuumProtocolCheck")
 
 
-def test_gaps_between_entries_of_a_coordinated_table_are_normal() -> None:
-    entries = [entry(0), entry(3)]
-    verdict = diagnose(coordinated_facts(listing(), registration(3), entries=entries))
-
-    assert (codes(verdict), verdict.state) == (["both-mechanisms"], State.HEALTHY)
-
-
-def test_versions_that_were_coordinated_before_are_not_foreign() -> None:
-    facts = log_store_facts(listing(), entry(0), entry(3), registrations=[registration(2, accepting=False)])
-
-    assert "foreign-writer" not in codes(diagnose(facts))
+def dropped(version: int, *listed: int, features: tuple[str, ...] = FEATURES, **facts: Any) -> TableFacts:
+    """A table that names no coordinator, beside its closed registration."""
+    closed = registration(version, *map(coordinator_commit, listed), accepting=False)
+    log = listing(staged=[staged_name(v) for v in listed])
+    return table_facts(log, table_protocol=protocol(features=features), registrations=[closed], **facts)
 
 
-def test_a_staged_copy_under_another_etag_is_not_called_a_loser():
-    staged = [log_object(staged_name(3), age=2 * DAY, etag="encrypted")]
-    assert codes(diagnose(coordinated_facts(listing(staged=staged), registration(3)))) == ["not-compared"]
+@pytest.mark.parametrize("listed", [(), (3,)])
+def test_a_closed_registration_and_the_feature_are_a_drop_stopped_half_way(listed: tuple[int, ...]) -> None:
+    found = finding(dropped(3, *listed), "half-dropped")
+
+    assert found.state is State.ATTENTION
+    assert found.meaning.endswith("Drop once more to finish, or enable again to undo.")
+    assert found.evidence["closed_registrations"]
+    assert "unguarded-commit" not in codes(dropped(3, *listed))
 
 
-def test_a_staged_file_of_a_published_version_above_an_old_item_is_not_called_a_loser():
-    assert codes(diagnose(coordinated_facts(listing(staged=[staged_name(3)]), registration(2)))) == ["K9"]
+def test_a_clone_that_took_the_feature_along_is_healthy() -> None:
+    verdict = verdict_of(table_facts(listing(), table_protocol=protocol(features=FEATURES)))
+
+    assert verdict.state is State.HEALTHY
+    assert "feature-without-coordinator" in codes(verdict)
+
+
+def test_a_finished_drop_says_neither() -> None:
+    assert codes(dropped(3, features=FEATURES[1:])) == ["K10", "single-driver"]
+
+
+def test_an_unpublished_commit_is_backfilled_before_the_drop_is_finished() -> None:
+    verdict = verdict_of(dropped(4, 4))
+    meaning = finding(verdict, "half-dropped").meaning
+
+    assert "Backfill first, for commit 4 is accepted and not published. Then drop once more" in meaning
+    assert (verdict.state, finding(verdict, "unguarded-commit").version) == (State.ATTENTION, 4)
+    assert "single-driver" not in codes(verdict)
+
+
+def test_nor_is_one_safe_whose_registration_still_accepts_commits_that_its_metadata_does_not_know() -> None:
+    accepting = registration(4, coordinator_commit(4))
+
+    assert "single-driver" not in codes(table_facts(listing(staged=[NEWER]), registrations=[accepting]))
+
+
+def test_several_writers_do_not_hide_the_commit_that_waits() -> None:
+    facts = dropped(4, 4, engines={1: "Apache-Spark/4.2.0", 2: "delta-rs:py-1.6.6", 3: "Apache-Spark/4.2.0"})
+
+    assert {"several-writers", "unguarded-commit"} <= set(codes(facts))

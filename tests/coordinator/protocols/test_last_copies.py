@@ -1,15 +1,17 @@
-"""A published file that its temp or staged files contradict is never called healthy."""
+"""What temp and staged files tell of a version, and which files findings leave as last copies or say are lost."""
 
-from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 import pytest
 
-from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.verdict import Finding, State, Verdict
-from lake.delta.facts import LogObject
+from coordinator.protocols.last_copies import MOST_FILES, lost_files, was_seen
+from coordinator.protocols.verdict import Absence, Finding, State, Verdict, attention, blocked
+from lake.delta.facts import LogObject, Provenance, TableFacts
 from tests.builders.facts import (
     DAY,
+    STORE,
     commit_name,
     coordinated_facts,
     coordinator_commit,
@@ -20,14 +22,12 @@ from tests.builders.facts import (
     provenance,
     registration,
     staged_name,
+    table_facts,
     temp_name,
 )
+from tests.coordinator.protocols.judged import codes, finding, verdict_of
 
 ONE, OTHER = staged_name(2, "one"), staged_name(2, "other")
-
-
-def finding(verdict: Verdict, code: str) -> Finding | None:
-    return next((one for one in verdict.findings if one.code == code), None)
 
 
 def old(name: str, *, size: int = 900, etag: str = "x") -> LogObject:
@@ -35,156 +35,233 @@ def old(name: str, *, size: int = 900, etag: str = "x") -> LogObject:
     return log_object(name, size=size, age=2 * DAY, etag=etag)
 
 
+def staged(*files: LogObject, at: int = 3, listed: Any = (), others: Any = (), **facts: Any) -> TableFacts:
+    log = listing(range(facts.pop("published", 4)), staged=files)
+    return coordinated_facts(log, registration(at, *listed, accepted=facts.pop("accepted", True)), *others, **facts)
+
+
+SAME_SIZE = [old(ONE, size=1_000), old(OTHER, size=1_000)]
+CLOSED = {"at": 5, "published": 6, "others": [registration(1, table_id="old", accepting=False)]}
+"""Versions up to 1 went through one registration; at 5 the table is with another, which may begin anywhere."""
+
+
 def test_a_published_file_that_equals_none_of_its_staged_files_is_unsafe() -> None:
-    verdict = diagnose(coordinated_facts(listing(staged=[old(ONE), old(OTHER, size=901)]), registration(3)))
+    verdict = verdict_of(staged(old(ONE), old(OTHER, size=901)))
     found = finding(verdict, "bytes-differ")
 
-    assert (verdict.state, finding(verdict, "K2")) == (State.UNSAFE, None)
-    assert found is not None
-    assert (found.version, found.repairs) == (2, ())
+    assert (verdict.state, found.version, found.repairs) == (State.UNSAFE, 2, ())
+    assert "K2" not in codes(verdict)
     assert verdict.summary.startswith("2.json holds other bytes than each of the 2 staged files of this version")
 
 
-def test_files_of_the_published_size_count_by_their_bytes() -> None:
-    log = listing(staged=[old(ONE, size=1_000), old(OTHER, size=1_000)])
-    replaced = coordinated_facts(log, registration(3), copies={ONE: False, OTHER: False})
-    backfilled = coordinated_facts(log, registration(3), copies={ONE: True, OTHER: False})
-
-    assert diagnose(replaced).state is State.UNSAFE
-    assert [one.code for one in diagnose(backfilled).findings] == ["K2"]
-
-
-def test_what_was_not_compared_is_called_neither_a_loser_nor_replaced() -> None:
-    log = listing(staged=[old(ONE, size=1_000), old(OTHER)])
-
-    verdict = diagnose(coordinated_facts(log, registration(3)))
-
-    assert [(one.code, one.evidence["names"]) for one in verdict.findings] == [("not-compared", [ONE])]
-    assert "1 staged file was not compared with what is published" in verdict.findings[0].summary
-
-
-@pytest.mark.parametrize("equal", [ONE, OTHER])
-def test_one_equal_staged_file_is_enough(equal: str) -> None:
-    staged = [log_object(name, age=2 * DAY) if name == equal else old(name) for name in (ONE, OTHER)]
-
-    assert finding(diagnose(coordinated_facts(listing(staged=staged), registration(3))), "bytes-differ") is None
-
-
-def test_a_version_published_after_the_listing_is_not_judged_by_it() -> None:
-    """Its accepted staged file may have been staged after the folder was listed."""
-    heads = {commit_name(4): log_object(commit_name(4))}
-    log = listing(staged=[old(staged_name(4, "loser"))])
-    verdict = diagnose(coordinated_facts(log, registration(4), heads=heads))
-
-    assert (verdict.state, verdict.published_version) == (State.HEALTHY, 4)
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        (staged(*SAME_SIZE, copies={ONE: False, OTHER: False}), ["bytes-differ"]),
+        (staged(*SAME_SIZE, copies={ONE: True, OTHER: False}), ["K2"]),
+        (staged(log_object(ONE, age=2 * DAY), old(OTHER)), ["K2"]),
+        (staged(old(ONE, size=1_000), old(OTHER)), ["not-compared"]),
+        (staged(old(ONE), entries=[entry(2)]), ["both-mechanisms"]),
+        (staged(log_object(ONE), old(OTHER), listed=[coordinator_commit(2, name=ONE.partition("/")[2])]), ["K4", "K2"]),
+        (staged(old(staged_name(4, "loser")), at=4, heads={commit_name(4): log_object(commit_name(4))}), []),
+        (staged(old(ONE), accepted=False), ["K1"]),
+        (staged(old(ONE), seen=[provenance(2, store="commits", file_name=f"{2:020d}.gone.json")]), ["K2"]),
+        (staged(old(ONE), **CLOSED), ["undecided", "K10", "K11"]),
+        (staged(log_object(staged_name(2)), old(staged_name(3)), **CLOSED), ["bytes-differ", "K10", "K11"]),
+        (staged(old(staged_name(1)), **CLOSED), ["bytes-differ", "K10", "K11"]),
+    ],
+    ids=[
+        "compared, all differ", "compared, one is equal", "an equal ETag", "not compared", "the log store accepted it",
+        "listed", "published after the listing", "nothing accepted yet", "another was seen accepted",
+        "between two coordinators", "above a backfilled one", "accepted before it was closed",
+    ],
+)  # fmt: skip
+def test_staged_files_contradict_a_version_that_went_through_the_coordinator(facts, found) -> None:
+    assert codes(facts) == found
 
 
-def test_a_version_that_the_log_store_accepted_is_not_judged_by_staged_files() -> None:
-    verdict = diagnose(coordinated_facts(listing(staged=[old(ONE)]), registration(3), entries=[entry(2)]))
+def test_what_is_not_known_of_staged_files_is_said() -> None:
+    uncompared = finding(staged(old(ONE, size=1_000), old(OTHER)), "not-compared")
 
-    assert finding(verdict, "bytes-differ") is None
-
-
-def test_a_listed_commit_is_judged_by_its_own_file() -> None:
-    listed = coordinator_commit(2, name=ONE.partition("/")[2])
-    verdict = diagnose(coordinated_facts(listing(staged=[log_object(ONE), old(OTHER)]), registration(3, listed)))
-
-    assert finding(verdict, "bytes-differ") is None
+    assert uncompared.evidence["names"] == [ONE]
+    assert "1 staged file was not compared with what is published" in uncompared.summary
+    assert "whether it went through the coordinator is not known" in finding(
+        staged(old(ONE), **CLOSED), "undecided"
+    ).summary  # fmt: skip
 
 
-def left_and_came_back(staged: Iterable[LogObject]) -> Verdict:
-    """Versions up to 1 went through one registration; at 5 the table is with another, which may begin anywhere."""
-    closed = registration(1, table_id="old", accepting=False)
-    return diagnose(coordinated_facts(listing(range(6), staged=staged), registration(5), closed))
+def temps(*files: LogObject, of_entry: int = 3, **facts: Any) -> TableFacts:
+    return log_store_facts(listing(age=2 * DAY, temp=files), entry(of_entry), **facts)
 
 
-def test_a_refused_commit_between_two_coordinators_is_no_proof_of_a_loss() -> None:
-    verdict = left_and_came_back([old(ONE)])
-    found = finding(verdict, "undecided")
-
-    assert (verdict.state, finding(verdict, "bytes-differ")) == (State.NOT_CHECKED, None)
-    assert found is not None
-    assert "whether it went through the coordinator is not known" in found.summary
+BY_ENTRY = {"store": "delta_log", "age": 2 * DAY}
+SAME = old(temp_name(3), size=1_000)
 
 
-def test_a_version_above_a_backfilled_one_went_through_the_coordinator() -> None:
-    assert left_and_came_back([log_object(staged_name(2)), old(staged_name(3))]).state is State.UNSAFE
+@pytest.mark.parametrize(
+    ("facts", "found", "state"),
+    [
+        (temps(old(temp_name(1))), ["undecided"], State.NOT_CHECKED),
+        (temps(log_object(temp_name(1), age=2 * DAY), old(temp_name(1, "loser"))), [], State.HEALTHY),
+        (temps(old(temp_name(1), size=1_000)), ["not-compared"], State.HEALTHY),
+        (temps(old("_commit_1.json.tmp")), ["C1"], State.HEALTHY),
+        (temps(SAME, copies={SAME.name: False}), ["bytes-differ"], State.UNSAFE),
+        (temps(SAME, copies={SAME.name: True}), [], State.HEALTHY),
+        (
+            temps(old(temp_name(1)), seen=[provenance(1, file_name=temp_name(1), **BY_ENTRY)]),
+            ["bytes-differ"],
+            State.UNSAFE,
+        ),
+        (temps(old(temp_name(1)), seen=[provenance(1, file_name="_commit_1.json.tmp", **BY_ENTRY)]), [], State.HEALTHY),
+        (temps(old(temp_name(4)), ttl_seconds=3 * DAY), ["C1"], State.HEALTHY),
+        (temps(old(temp_name(4))), ["C1"], State.ATTENTION),
+        (temps(old(temp_name(1)), old(temp_name(2)), entries_from=3), [], State.HEALTHY),
+    ],
+    ids=[
+        "its entry has expired", "a sibling equals it", "it was not compared", "it tells no version",
+        "named, other bytes", "named, equal", "seen accepted", "another was seen accepted",
+        "unpublished, an entry would live", "unpublished, an entry may have expired", "entries were not all kept",
+    ],
+)  # fmt: skip
+def test_temp_files_contradict_a_version_whose_entry_has_expired(facts, found, state) -> None:
+    verdict = verdict_of(facts)
+
+    assert (codes(verdict), verdict.state) == (found, state)
 
 
-def test_a_version_that_a_registration_accepted_before_it_was_closed_is_judged() -> None:
-    assert left_and_came_back([old(staged_name(1))]).state is State.UNSAFE
+def test_what_a_temp_file_leaves_open_is_said_and_offers_nothing() -> None:
+    found = finding(temps(old(temp_name(1))), "undecided")
 
-
-def test_a_registration_that_accepted_nothing_yet_decides_no_version() -> None:
-    verdict = diagnose(coordinated_facts(listing(staged=[old(ONE)]), registration(3, accepted=False)))
-
-    assert finding(verdict, "bytes-differ") is None
-
-
-def test_a_staged_file_that_was_not_seen_to_be_accepted_is_no_sign_of_a_loss() -> None:
-    seen = provenance(2, store="commits", file_name="00000000000000000002.gone.json")
-    verdict = diagnose(coordinated_facts(listing(staged=[old(ONE)]), registration(3), seen=[seen]))
-
-    assert [one.code for one in verdict.findings] == ["K2"]
-
-
-def test_a_temp_file_that_contradicts_its_version_leaves_it_undecided() -> None:
-    verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3)))
-    found = finding(verdict, "undecided")
-
-    assert verdict.state is State.NOT_CHECKED
-    assert found is not None
     assert "its entry has expired" in found.summary
     assert found.repairs == ()
 
 
-@pytest.mark.parametrize(
-    "temp",
-    [
-        [log_object(temp_name(1), age=2 * DAY), old(temp_name(1, "loser"))],
-        [old(temp_name(1), size=1_000)],
-        [old("_commit_1.json.tmp")],
-    ],
-    ids=["a sibling equals it", "it was not compared", "it tells no version"],
+A, B = temp_name(3, "aaaa"), temp_name(3, "bbbb")
+BARE = "_commit_6f1c2d3e-0000-4000-8000-000000000000.json.tmp"
+KNOWN = provenance(3, store=STORE, file_name=A, accepted_size=1_000, accepted_etag="ea", etag="ea")
+
+
+def kept(finding: Finding) -> list[str]:
+    told = finding.evidence.get("last_copies", [])
+    return [one["file"] for one in told]  # type: ignore[attr-defined]
+
+
+def lost(finding: Finding) -> dict[int, list[str]]:
+    told = finding.evidence.get("lost_files", [])
+    return {one["version"]: one["files"] for one in told}  # type: ignore[attr-defined]
+
+
+def replaced(*temp: LogObject, seen: Provenance = KNOWN, entries: Any = (), **facts: Any) -> TableFacts:
+    """Another file stands where version 3 was."""
+    log = listing(temp=temp)
+    log = replace(log, commits={**log.commits, 3: log_object(commit_name(3), etag="x", size=900)})
+    return log_store_facts(log, *entries, seen=[seen], **facts)
+
+
+def test_an_overwritten_version_leaves_the_copy_that_was_accepted() -> None:
+    found = finding(replaced(log_object(A, etag="ea"), log_object(B, etag="x", size=900)), "overwritten")
+
+    assert (kept(found), lost(found)) == ([A], {})
+    (told,) = found.evidence["last_copies"]  # type: ignore[misc]
+    assert (told["version"], told["size"]) == (3, 1_000)
+    assert datetime.fromisoformat(told["written_at"]) == log_object(A).modified_at
+
+
+HOLE = table_facts(listing([0, 3, 4], temp=[temp_name(1)]))
+GONE = log_store_facts(
+    listing(range(2), temp=[A, temp_name(2)]),
+    heads={commit_name(version): None for version in (2, 3)},
+    seen=[provenance(2), KNOWN],
 )
-def test_a_temp_file_that_contradicts_nothing_leaves_the_table_healthy(temp: list[LogObject]) -> None:
-    assert diagnose(log_store_facts(listing(age=2 * DAY, temp=temp), entry(3))).state is State.HEALTHY
+OF_DELTA_RS = replaced(
+    log_object(BARE, etag="ea"),
+    seen=replace(KNOWN, file_name=BARE, etag="x", size=900),
+    entries=[entry(3, temp=BARE)],
+    equal_bytes={BARE: False},
+)
+NAMED = log_store_facts(listing(temp=[A, B]), entry(3, temp=A), copies={A: False, B: True}, equal_bytes={A: False})
+PROVEN = log_store_facts(listing(), seen=[replace(KNOWN, etag="e", differs_etag="e")])
+STAGED = coordinated_facts(listing(staged=[]), registration(4, coordinator_commit(4)))
+OLD = log_store_facts(
+    listing(temp=[log_object(temp_name(4, "old"), age=2 * DAY), log_object(temp_name(4, "new"), age=60)]), entry(3)
+)
 
 
-def test_a_complete_entry_whose_temp_file_holds_other_bytes_of_the_same_size_is_unsafe() -> None:
-    log = listing(temp=[old(temp_name(3), size=1_000)])
-    replaced = diagnose(log_store_facts(log, entry(3), copies={temp_name(3): False}))
-    same = diagnose(log_store_facts(log, entry(3), copies={temp_name(3): True}))
+@pytest.mark.parametrize(
+    ("code", "facts", "copies", "files"),
+    [
+        ("overwritten", replaced(), [], {3: [commit_name(3), A]}),
+        ("bytes-differ", PROVEN, [], {3: [commit_name(3), A]}),
+        ("bytes-differ", NAMED, [A], {}),
+        ("bytes-differ", OF_DELTA_RS, [BARE], {}),
+        ("vanished", GONE, [temp_name(2), A], {3: [commit_name(3)], 2: [commit_name(2)]}),
+        ("version-hole", HOLE, [temp_name(1)], {2: [commit_name(2)], 1: [commit_name(1)]}),
+        ("K7", STAGED, [], {4: [staged_name(4), staged_name(4, folder="_commits")]}),
+        ("C1", OLD, [temp_name(4, "old")], {}),
+    ],
+)
+def test_a_finding_says_what_is_left_and_what_is_lost(code: str, facts: TableFacts, copies: Any, files: Any) -> None:
+    found = finding(facts, code)
 
-    assert (replaced.state, finding(replaced, "bytes-differ") is not None) == (State.UNSAFE, True)
-    assert finding(same, "bytes-differ") is None
-
-
-def test_a_temp_file_that_was_seen_to_be_accepted_shows_that_its_version_was_replaced() -> None:
-    seen = provenance(1, store="delta_log", file_name=temp_name(1))
-    verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3), seen=[seen]))
-
-    assert verdict.state is State.UNSAFE
-    assert finding(verdict, "bytes-differ") is not None
-
-
-def test_a_temp_file_beside_another_that_was_seen_to_be_accepted_is_a_losers() -> None:
-    seen = provenance(1, age=2 * DAY, store="delta_log", file_name="_commit_1.json.tmp")
-    verdict = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1))]), entry(3), seen=[seen]))
-
-    assert verdict.state is State.HEALTHY
+    assert (sorted(kept(found)), lost(found)) == (sorted(copies), files)
 
 
-def test_a_temp_file_above_the_newest_version_needs_a_look_once_an_entry_may_have_expired() -> None:
-    young = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(4))]), entry(3), ttl_seconds=3 * DAY))
-    expired = diagnose(log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(4))]), entry(3)))
+def test_versions_that_cannot_be_decided_leave_every_file_of_theirs() -> None:
+    files = [temp_name(1), temp_name(2), temp_name(3)]
+    facts = log_store_facts(listing(temp=files), copies={files[0]: False, files[1]: True, files[2]: False})
 
-    assert (young.state, expired.state) == (State.HEALTHY, State.ATTENTION)
-    assert finding(expired, "C1") is not None
+    found = [kept(one) for one in verdict_of(facts).findings if "is the accepted one" in one.summary]
+    assert found == [[files[0], files[2]]]
 
 
-def test_versions_whose_entries_were_not_all_kept_are_not_judged_by_their_temp_files() -> None:
-    facts = log_store_facts(listing(age=2 * DAY, temp=[old(temp_name(1)), old(temp_name(2))]), entry(3))
-    verdict = diagnose(replace(facts, entries_from=3))
+@pytest.mark.parametrize("copies", [{A: True}, {}])
+def test_a_sound_table_leaves_none(copies: dict[str, bool]) -> None:
+    verdict = verdict_of(log_store_facts(listing(temp=[A]), entry(3, temp=A), copies=copies))
 
-    assert (verdict.state, finding(verdict, "C1")) == (State.HEALTHY, None)
+    assert not any(kept(one) or lost(one) for one in verdict.findings)
+
+
+def test_the_commits_own_file_and_the_accepted_one_are_looked_for() -> None:
+    verdict = verdict_of(log_store_facts(listing(range(3), temp=[temp_name(2)]), *(entry(v) for v in range(4))))
+    staged = [(4, name) for name in (commit_name(4), staged_name(4), staged_name(4, folder="_commits"))]
+
+    assert set(lost_files(finding(verdict, "C7"), verdict)) == {(3, commit_name(3)), (3, temp_name(3))}
+    assert set(lost_files(finding(STAGED, "K7"), verdict_of(STAGED))) == set(staged)
+
+
+NOTHING = Verdict(State.BLOCKED, "", 0, 0)
+
+
+def test_of_a_long_gap_only_some_are_looked_for_and_of_a_quiet_one_none() -> None:
+    gap = (Absence("commit file", 1, 10**15),)
+
+    assert len(list(lost_files(blocked("version-hole", "A gap.", absent=gap), NOTHING))) == MOST_FILES
+    assert list(lost_files(attention("version-hole", "A gap.", absent=gap), NOTHING)) == []
+
+
+@pytest.mark.parametrize("what", ["entry", "the log", "registration 7", ""])
+def test_what_is_no_file_of_the_log_is_not_looked_for(what: str) -> None:
+    assert list(lost_files(blocked("C7", "Gone.", absent=(Absence(what, 1, 1),)), NOTHING)) == []
+
+
+SEEN = Provenance(3, size=573, etag="c07a", store=STORE, file_name=A, accepted_size=573, accepted_etag="a001")
+
+
+@pytest.mark.parametrize(
+    ("known", "name", "size", "etag", "is_it"),
+    [
+        (SEEN, commit_name(3), 573, "c07a", True),
+        (SEEN, A, 573, "a001", True),
+        (None, commit_name(3), 573, "c07a", False),
+        (SEEN, commit_name(3), 574, "c07a", False),
+        (SEEN, commit_name(3), 573, "other", False),
+        (SEEN, A, 573, "c07a", False),
+        (SEEN, A, 574, "a001", False),
+        (SEEN, B, 573, "a001", False),
+        (replace(SEEN, disputed=True), commit_name(3), 573, "c07a", False),
+        (replace(SEEN, disputed=True), A, 573, "a001", False),
+        (replace(SEEN, differs_etag="c07a"), commit_name(3), 573, "c07a", False),
+    ],
+)
+def test_the_file_that_was_seen_is_known_by_length_and_etag(known, name, size, etag, is_it) -> None:
+    assert was_seen(known, name, size, etag) is is_it

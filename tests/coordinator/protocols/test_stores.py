@@ -1,6 +1,6 @@
 """What the settings of a commit store mean."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -9,6 +9,7 @@ from coordinator.protocols.verdict import State
 from lake.aws.store_description import StoreDescription
 
 LOG_KEYS = (("tablePath", "HASH", "S"), ("fileName", "RANGE", "S"))
+MADE_BY_A_WRITER = {"billing": "provisioned", "read_capacity": 5, "write_capacity": 5}
 COORDINATOR_KEYS = (("tableId", "HASH", "S"),)
 
 
@@ -47,12 +48,7 @@ def test_a_store_as_its_writers_need_it_is_healthy(kind: str) -> None:
     [
         (LOG_STORE, {"key_schema": COORDINATOR_KEYS}, State.BLOCKED, "wrong-key-schema"),
         (COMMIT_COORDINATOR, {"key_schema": LOG_KEYS}, State.BLOCKED, "wrong-key-schema"),
-        (
-            LOG_STORE,
-            {"key_schema": (("tablePath", "HASH", "S"), ("fileName", "RANGE", "N"))},
-            State.BLOCKED,
-            "wrong-key-schema",
-        ),
+        (LOG_STORE, {"key_schema": (LOG_KEYS[0], ("fileName", "RANGE", "N"))}, State.BLOCKED, "wrong-key-schema"),
         (LOG_STORE, {"status": "CREATING"}, State.BLOCKED, "not-active"),
         (LOG_STORE, {"ttl_status": "DISABLED", "ttl_attribute": None}, State.ATTENTION, "ttl-off"),
         (LOG_STORE, {"ttl_attribute": "commitTime"}, State.UNSAFE, "ttl-on-commit-time"),
@@ -60,12 +56,8 @@ def test_a_store_as_its_writers_need_it_is_healthy(kind: str) -> None:
         (LOG_STORE, {"ttl_status": "ENABLING"}, State.HEALTHY, "ttl-changing"),
         (LOG_STORE, {"ttl_status": None}, State.HEALTHY, "ttl-unknown"),
         (COMMIT_COORDINATOR, {"ttl_status": "ENABLED", "ttl_attribute": "x"}, State.UNSAFE, "ttl-on-coordinator"),
-        (
-            LOG_STORE,
-            {"billing": "provisioned", "read_capacity": 5, "write_capacity": 5},
-            State.HEALTHY,
-            "created-by-a-writer",
-        ),
+        (LOG_STORE, MADE_BY_A_WRITER, State.HEALTHY, "created-by-a-writer"),
+        (LOG_STORE, {"global_indexes": ("by_time",)}, State.HEALTHY, "extra-indexes"),
         (LOG_STORE, {"point_in_time_recovery": False}, State.HEALTHY, "no-point-in-time-recovery"),
         (LOG_STORE, {"deletion_protection": False}, State.HEALTHY, "no-deletion-protection"),
     ],
@@ -88,21 +80,16 @@ def test_a_fact_that_could_not_be_read_is_not_checked_and_says_why() -> None:
 
 
 def test_a_store_that_could_not_be_described_says_why() -> None:
-    state, summary, _ = diagnose_store(LOG_STORE, None, error="AccessDenied on dynamodb:DescribeTable.")
-
-    assert (state, summary) == (State.NOT_CHECKED, "The last check failed: AccessDenied on dynamodb:DescribeTable.")
+    assert diagnose_store(LOG_STORE, None, error="AccessDenied on dynamodb:DescribeTable.")[:2] == (
+        State.NOT_CHECKED,
+        "The last check failed: AccessDenied on dynamodb:DescribeTable.",
+    )
 
 
 def test_a_stored_description_is_judged_like_a_fresh_one() -> None:
-    stored = {
-        "status": "ACTIVE",
-        "key_schema": [["tablePath", "HASH", "S"], ["fileName", "RANGE", "S"]],
-        "ttl_status": "ENABLED",
-        "ttl_attribute": "commitTime",
-        "unknown": [],
-    }
+    stored = asdict(described(ttl_attribute="commitTime")) | {"key_schema": [list(key) for key in LOG_KEYS]}
 
-    assert diagnose_store(LOG_STORE, stored).state is State.UNSAFE
+    assert diagnose_store(LOG_STORE, stored) == diagnose_store(LOG_STORE, described(ttl_attribute="commitTime"))
 
 
 @pytest.mark.parametrize("stored", [{}, {"unknown": 5}, {"key_schema": "x", "unknown": [["a"]]}, 7])
