@@ -144,46 +144,29 @@ class Sending:
             self.request_ids.append(request_id)
 
 
-class Call(Protocol):
+class LakeCall:
     """One kind of request. Its fields are all that it needs, so that two equal calls send the same.
 
     `operation` names the AWS operations, `says` what it does and `condition` on which facts, as sentences; `request` is
     the body where a person may want to read it. "" stands for none.
     """
 
-    @property
-    def operation(self) -> str: ...
-
-    @property
-    def says(self) -> str: ...
-
-    @property
-    def condition(self) -> str: ...
-
-    @property
-    def request(self) -> str: ...
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]: ...
-
-    @property
-    def rescue_folder(self) -> str:
-        """The name of the folder that it keeps a copy in, "" where it keeps none."""
-
-    def send(self, sending: Sending) -> Answer:
-        """Make it; whoever sends it twice finds what it did as ALREADY. Raises Stop, AwsError."""
-
-    def saving_under(self, folder: str) -> "Call":
-        """The same with its copies in a rescue folder of another name; itself where it keeps none."""
-
-
-class LakeCall:
-    """What most calls have in common: no condition, no permissions, no body to be read, and no copies."""
-
     __slots__ = ()
 
     @property
+    def operation(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def says(self) -> str:
+        raise NotImplementedError
+
+    @property
     def condition(self) -> str:
+        return ""
+
+    @property
+    def request(self) -> str:
         return ""
 
     @property
@@ -191,15 +174,20 @@ class LakeCall:
         return ()
 
     @property
-    def request(self) -> str:
-        return ""
-
-    @property
     def rescue_folder(self) -> str:
+        """The name of the folder that it keeps a copy in, "" where it keeps none."""
         return ""
 
-    def saving_under(self, folder: str) -> "Call":
-        return self  # type: ignore[return-value]  # each class that derives from this one is a Call
+    def send(self, sending: Sending) -> Answer:
+        """Make it; whoever sends it twice finds what it did as ALREADY. Raises Stop, AwsError."""
+        raise NotImplementedError
+
+    def saving_under(self, folder: str) -> "LakeCall":
+        """The same with its copies in a rescue folder of another name; itself where it keeps none."""
+        return self
+
+
+Call = LakeCall
 
 
 def done(sentence: str) -> Answer:

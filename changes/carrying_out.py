@@ -28,6 +28,7 @@ class Snapshots:
     """
 
     def __init__(self, plan: ChangePlan, before: Mapping[str, object], most: int | None = None) -> None:
+        self.plan = plan
         self.calls: list[OutcomeDocument] = []
         self.before: dict[str, object] = {**before, "calls": [call_document(call) for call in plan.calls[:most]]}
         self.after: dict[str, object] = {"calls": self.calls}

@@ -5,7 +5,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from changes.calls import Call
 from changes.execution import CallOutcome
-from changes.plan import ChangePlan, Equivalents, Refusal
+from changes.plan import ChangePlan, Refusal
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
 
@@ -117,13 +117,13 @@ def plan_document(plan: ChangePlan) -> PlanDocument:
         "calls": [call_document(call) for call in plan.calls],
         "permissions": list(plan.permissions),
         "rescue_folder": plan.rescue_folder,
-        "equivalents": equivalents_document(plan.equivalents),
+        "equivalents": {
+            "aws_cli": plan.equivalents.aws_cli,
+            "terraform": plan.equivalents.terraform,
+            "not_offered": plan.equivalents.not_offered,
+        },
         "beside": [list(row) for row in plan.beside],
     }
-
-
-def equivalents_document(texts: Equivalents) -> EquivalentsDocument:
-    return {"aws_cli": texts.aws_cli, "terraform": texts.terraform, "not_offered": texts.not_offered}
 
 
 def refusal_document(refusal: Refusal) -> RefusalDocument:

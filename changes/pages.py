@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -72,7 +72,7 @@ class PlanPage:
     """What a planning job found, as its page shows it; at most one of `plan` and `refusal` holds.
 
     `led_to` is the job that this plan has led to already. `name` is what is typed to confirm a danger, `place` what the
-    plan is about, and `back` where that is shown.
+    plan is about, and `back` where that is shown; it may be confirmed while it `lasts`.
     """
 
     job: Job
@@ -86,13 +86,11 @@ class PlanPage:
     words: PageWords
     slots: PageSlots
 
-    @property
-    def is_ready(self) -> bool:
-        return self.job.is_finished
+    lasts: ClassVar[str] = LASTS_IN_WORDS
 
     @property
     def poll_seconds(self) -> int | None:
-        return None if self.is_ready else POLL_SECONDS
+        return None if self.job.is_finished else POLL_SECONDS
 
     @property
     def read_at(self) -> datetime | None:
@@ -101,12 +99,7 @@ class PlanPage:
 
     @property
     def too_old(self) -> bool:
-        return self.is_ready and is_too_old(self.read_at)
-
-    @property
-    def lasts(self) -> str:
-        """How long the plan may be confirmed."""
-        return LASTS_IN_WORDS
+        return self.job.is_finished and is_too_old(self.read_at)
 
     @property
     def title(self) -> str:

@@ -1,7 +1,6 @@
 """Plans of changes: what would be sent for one change, call by call, or why nothing may be."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from changes.calls import Call
@@ -66,7 +65,7 @@ class ChangePlan:
     @property
     def permissions(self) -> tuple[str, ...]:
         """Each IAM action that the calls need with its resource once, sorted: `s3:PutObject on arn:aws:s3:::lake/*`."""
-        return permissions_of(self.calls)
+        return tuple(sorted({str(permission) for call in self.calls for permission in call.permissions}))
 
     @property
     def rescue_folder(self) -> str:
@@ -93,7 +92,3 @@ class Refusal:
     code: str = ""
     version: int | None = None
     asks: str = ""
-
-
-def permissions_of(calls: Iterable[Call]) -> tuple[str, ...]:
-    return tuple(sorted({str(permission) for call in calls for permission in call.permissions}))

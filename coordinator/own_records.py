@@ -1,7 +1,5 @@
 """Levee's own records, as the calls of a change write them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -43,17 +41,11 @@ class RecordsOf:
         return done("Levee looks every minute, and the store's page says where the move is.")
 
     def abandon(self, uri: str, commits: tuple[tuple[int, str], ...]) -> Answer:
-        with self._held(uri) as table:
-            abandon_commits(table, commits, timezone.now())
-        return done(f"What was seen to be accepted as {version_list(version for version, _ in commits)} is given up.")
-
-    @contextmanager
-    def _held(self, uri: str) -> Iterator[DeltaTable]:
-        """The table's row, which no other writer changes meanwhile. Raises Stop where there is none."""
         place = TableUri.parse(uri)
         with transaction.atomic():
             tables = DeltaTable.objects.select_for_update().filter(connection=self.connection)
             table = tables.filter(bucket=place.bucket, prefix=place.key).first()
             if table is None:
                 raise Stop(f"{uri} is no table that Levee knows any more: nothing was written.")
-            yield table
+            abandon_commits(table, commits, timezone.now())
+        return done(f"What was seen to be accepted as {version_list(version for version, _ in commits)} is given up.")

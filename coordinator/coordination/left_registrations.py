@@ -12,7 +12,7 @@ from coordinator.coordination.checks import Operation
 from coordinator.coordination.contract import LeftRegistrations
 from coordinator.coordination.situation import Situation
 from coordinator.protocols.wording import joined, thousands, verb
-from coordinator.repairs.orphans import orphans, removal, why_not_lost
+from coordinator.repairs.kinds.remove_orphans import orphans, removal, why_not_lost
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from lake.delta.facts import Registration
 from lake.spark.messages import SparkOutcome

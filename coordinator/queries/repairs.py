@@ -21,7 +21,7 @@ from coordinator.repairs.confirmed import REPAIR_KEY, PlanRepairResult
 from coordinator.repairs.declaration import Many
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds import REPAIRS
-from coordinator.repairs.spelling import PATH_SCHEME
+from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.jobs.models import Job
 from lake.delta.uri import SCHEMES, TableUri
 

@@ -12,7 +12,7 @@ from changes.execution import execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
-from coordinator.repairs.carrying_out import TableSnapshots, prove
+from coordinator.repairs.carrying_out import PlanUnderWay
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
@@ -159,22 +159,17 @@ def _closing(
 def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: FreshPlans, lake: Lake) -> None:
     """Carry out one plan and write it to the audit log of its table; raises what a single repair raises."""
     context.log(f"{table.uri}: {plan.title}", step="table")
-    snapshots = TableSnapshots.of(plan, fresh)
-
+    under_way = PlanUnderWay(table.connection, lake, plan, fresh)
+    snapshots = under_way.snapshots
+    sending = Sending(lake, records=records_for(context, table.connection))
     outcome: AuditOutcome = "failed"
     detail = "Interrupted."
     try:
-        sending = Sending(lake, records=records_for(context, table.connection))
         execution = execute(plan.calls, sending, partial(note_call, context, snapshots))
-        if trouble := prove(table.connection, lake, plan, fresh, execution, snapshots):
-            raise trouble
-        outcome, detail = "done", plan.title
-    except JobOvertaken as told:
-        outcome, detail = "overtaken", str(told)
-        raise
-    except JobFailed as error:
-        detail = str(error)
-        raise
+        trouble = under_way.prove(execution)
+        detail = str(trouble or plan.title)
+        if not isinstance(trouble, JobFailed):
+            outcome = "overtaken" if trouble else "done"
     finally:
         record(
             Actor.worker(context.job.requested_by_name, context.job.requested_by),
@@ -189,6 +184,8 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: 
             job=context.job,
             aws_request_ids=snapshots.request_ids,
         )
+    if trouble is not None:
+        raise trouble
 
 
 def _list(done: list[str]) -> str:

@@ -5,11 +5,10 @@ reading made afterwards. A call that would be planned again as it was has met an
 """
 
 from collections.abc import Callable
-from typing import TypedDict
 
 from changes.calls import Result
 from changes.carrying_out import Snapshots, overtaken_at, stopped_in_words
-from changes.documents import CallDocument, OvertakenDocument
+from changes.documents import OvertakenDocument
 from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE
 from changes.plan import ChangePlan
@@ -35,47 +34,19 @@ Trouble = JobFailed | JobOvertaken | None
 """What a change came to where it is not proven."""
 
 
-class FindingSnapshot(TypedDict):
-    """A finding with what was read, for the audit log."""
+class AuditSnapshots(Snapshots):
+    """A table before and after a change, for the audit log.
 
-    code: str
-    version: int | None
-    state: str
-    summary: str
-    evidence: dict[str, object]
-
-
-class TableSnapshot(TypedDict, total=False):
-    """A table before a change or after it; `finding` is the one to be mended, `findings` are those left afterwards.
-
-    `calls` are planned before and have an outcome after (`OutcomeDocument`); `copy` is the id of one to be put back.
+    Before has the finding to be mended as `finding`, after those that are left as `findings`; both have the calls.
+    `now` is what the table is afterwards, as one sentence, "" while it is not read.
     """
 
-    state: str
-    published_version: int | None
-    accepted_version: int | None
-    finding: FindingSnapshot | None
-    findings: list[FindingSnapshot]
-    calls: list[CallDocument]
-    copy: str
-
-
-class TableSnapshots(Snapshots):
-    """A table before and after a change, for the audit log; `now` is what it is afterwards, "" while it is not read."""
-
     now = ""
-
-    @classmethod
-    def of(cls, plan: ChangePlan, fresh: FreshPlans) -> "TableSnapshots":
-        """Begin with the table as it was read for the plan."""
-        finding = fresh.finding_of(plan)
-        snapshot = _finding_snapshot(finding) if finding else None
-        return cls(plan, TableSnapshot(**_versions(fresh.verdict), finding=snapshot))
 
     def note_table(self, verdict: Verdict) -> None:
         """Add the table as it was read afterwards."""
         findings = [_finding_snapshot(one) for one in verdict.findings[:MOST_FINDINGS]]
-        self.after.update(TableSnapshot(**_versions(verdict), findings=findings))
+        self.after.update({**_versions(verdict), "findings": findings})
         self.now = verdict.summary
 
 
@@ -93,7 +64,7 @@ def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str
     return plan_anew(connection, lake, TableUri.parse(uri), path_scheme, keep_in(connection))
 
 
-def read_again(context: JobContext, snapshots: TableSnapshots, prove: Callable[[], Trouble]) -> str:
+def read_again(context: JobContext, snapshots: AuditSnapshots, prove: Callable[[], Trouble]) -> str:
     """Prove as a step of the job; returns what the table is now, as one sentence, and raises what it came to."""
     with context.step("Read the table again") as step:
         trouble = prove()
@@ -104,29 +75,50 @@ def read_again(context: JobContext, snapshots: TableSnapshots, prove: Callable[[
     return snapshots.now
 
 
-def prove(
-    connection: Connection,
-    lake: Lake,
-    plan: ChangePlan,
-    fresh: FreshPlans,
-    execution: Execution,
-    snapshots: TableSnapshots,
-) -> Trouble:
-    """Read and store the table again, and judge by it.
+class PlanUnderWay:
+    """One plan that is carried out, and what it comes to."""
 
-    A repair has failed where a call ended it that nobody overtook, where the table cannot be read, where the finding
-    stands or may stand, and where a new one was left behind.
-    """
-    if execution.end is not None:
-        return _stopped(connection, lake, plan, fresh, execution, snapshots)
-    reading = observe_one_table(connection, lake, TableUri.parse(plan.subject))
-    if reading.error is not None:
-        sentence = f"The table could not be read again after the repair: {reading.error}"
-        return JobFailed(reading.error.code, sentence)
-    if reading.verdict is None:
-        return JobFailed("TableGone", "After the repair neither the table's log nor its entries were there.")
-    snapshots.note_table(reading.verdict)
-    return unproven(plan, fresh, reading.verdict)
+    def __init__(self, connection: Connection, lake: Lake, plan: ChangePlan, fresh: FreshPlans) -> None:
+        """Begin with the table as it was read for the plan."""
+        self._connection = connection
+        self._lake = lake
+        self._plan = plan
+        self._fresh = fresh
+        finding = fresh.finding_of(plan)
+        snapshot = _finding_snapshot(finding) if finding else None
+        self.snapshots = AuditSnapshots(plan, {**_versions(fresh.verdict), "finding": snapshot})
+
+    def prove(self, execution: Execution) -> Trouble:
+        """Read and store the table again, and judge by it.
+
+        A repair has failed where a call ended it that nobody overtook, where the table cannot be read, where the
+        finding stands or may stand, and where a new one was left behind.
+        """
+        if execution.end is not None:
+            return self._stopped(execution, execution.end.code)
+        reading = observe_one_table(self._connection, self._lake, TableUri.parse(self._plan.subject))
+        if reading.error is not None:
+            sentence = f"The table could not be read again after the repair: {reading.error}"
+            return JobFailed(reading.error.code, sentence)
+        if reading.verdict is None:
+            return JobFailed("TableGone", "After the repair neither the table's log nor its entries were there.")
+        self.snapshots.note_table(reading.verdict)
+        return unproven(self._plan, self._fresh, reading.verdict)
+
+    def _stopped(self, execution: Execution, code: str) -> Trouble:
+        """What a repair came to that one of its calls has ended."""
+        plan, told = self._plan, stopped_in_words(execution)
+        try:
+            again = read_and_plan(self._connection, self._lake, plan.subject, self._fresh.path_scheme)
+        except AwsError as error:
+            return JobFailed(code or error.code, f"{told} The table could not be read again: {error}")
+        self.snapshots.note_table(again.verdict)
+        if was_overtaken(plan, execution, again):
+            return _overtaken(Subject.of(plan), told, again, overtaken_at(execution))
+        holds = (
+            "" if still_holds(Subject.of(plan), again) else " The table was read again: the finding no longer holds."
+        )
+        return JobFailed(code or "Stopped", f"{told}{holds}")
 
 
 def unproven(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> JobFailed | None:
@@ -138,28 +130,6 @@ def unproven(plan: ChangePlan, fresh: FreshPlans, verdict: Verdict) -> JobFailed
         checking = f"Every call was made, and whether {plan.code} is gone is not proven yet: observe the table again."
         return JobFailed("NotProven", checking)
     return None
-
-
-def _stopped(
-    connection: Connection,
-    lake: Lake,
-    plan: ChangePlan,
-    fresh: FreshPlans,
-    execution: Execution,
-    snapshots: TableSnapshots,
-) -> Trouble:
-    """What a repair came to that one of its calls has ended."""
-    told, code = stopped_in_words(execution), execution.end.code if execution.end else ""
-    try:
-        again = read_and_plan(connection, lake, plan.subject, fresh.path_scheme)
-    except AwsError as error:
-        return JobFailed(code or error.code, f"{told} The table could not be read again: {error}")
-    snapshots.note_table(again.verdict)
-    subject = Subject.of(plan)
-    if was_overtaken(plan, execution, again):
-        return _overtaken(subject, told, again, overtaken_at(execution))
-    holds = "" if still_holds(subject, again) else " The table was read again: the finding no longer holds."
-    return JobFailed(code or "Stopped", f"{told}{holds}")
 
 
 def overtaken_before(subject: Subject, reason: str, calls: int, again: FreshPlans) -> JobOvertaken:
@@ -223,7 +193,7 @@ def _is_less(now: Finding, before: Finding | None) -> bool:
     return now.code in ORPHANS and isinstance(count, int) and isinstance(was, int) and count < was
 
 
-def _finding_snapshot(finding: Finding) -> FindingSnapshot:
+def _finding_snapshot(finding: Finding) -> dict[str, object]:
     return {
         "code": finding.code,
         "version": finding.version,
@@ -233,7 +203,7 @@ def _finding_snapshot(finding: Finding) -> FindingSnapshot:
     }
 
 
-def _versions(verdict: Verdict) -> TableSnapshot:
+def _versions(verdict: Verdict) -> dict[str, object]:
     return {
         "state": verdict.state.value,
         "published_version": verdict.published_version,

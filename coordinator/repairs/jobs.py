@@ -11,7 +11,7 @@ from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
-from coordinator.repairs.carrying_out import TableSnapshots, overtaken_before, prove, read_again, read_and_plan
+from coordinator.repairs.carrying_out import PlanUnderWay, overtaken_before, read_again, read_and_plan
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from dashboard.connections.access import lake_access
@@ -46,10 +46,10 @@ def repair(context: JobContext, params: RepairParams) -> str:
             fresh = read_and_plan(connection, lake, params["uri"], params["path_scheme"])
         plan = _confirmed(params, subject, fresh)
         check_danger(context, params, plan, params["name"], "table.repair-losing")
-        snapshots = TableSnapshots.of(plan, fresh)
+        under_way = PlanUnderWay(connection, lake, plan, fresh)
         sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))
-        execution = carry_out(context, plan, snapshots, sending)
-        now = read_again(context, snapshots, partial(prove, connection, lake, plan, fresh, execution, snapshots))
+        execution = carry_out(context, plan, under_way.snapshots, sending)
+        now = read_again(context, under_way.snapshots, partial(under_way.prove, execution))
     return f"{plan.title}: done and proven. The table was read again, and finding {subject.finding} is resolved. {now}"
 
 

@@ -1,12 +1,9 @@
-"""Calls about objects: copies that overwrite nothing, and conditions on what is there. Keys are whole S3 keys.
-
-Bytes are compared in pieces: a commit of gigabytes is never held twice.
-"""
+"""Calls about objects: copies that overwrite nothing, and conditions on what is there. Keys are whole S3 keys."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from changes.calls import (
@@ -41,14 +38,13 @@ from lake.differences import first_difference
 
 if TYPE_CHECKING:
     from lake.aws.access import Lake
+    from lake.aws.s3 import ObjectBody
 
 Item = Mapping[str, Mapping[str, Any]]
 """A DynamoDB item in wire form."""
 
-# S3 takes no more in one PUT, and only a single PUT has an MD5 as its ETag.
-MOST_BYTES = 5 * 2**30
-PIECE_BYTES = 8 * 2**20
-Piece = bytes | memoryview
+MOST_BYTES = 2**30
+"""A file is held in memory while it is copied and read back; no writer can make a commit of as much."""
 MOST_MARKERS = 1_000
 MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -285,14 +281,15 @@ def place(sending: Sending, bucket: str, key: str, data: bytes) -> Result:
     Raises Stop where other bytes are there, AwsError.
     """
     written = sending.write(lambda: sending.lake.s3.put(bucket, key, data))
-    try:
-        where = _first_differing_byte(_pieces_of_object(sending.lake, bucket, key), _pieces_of_data(data))
-    except _AbsentObject:
-        if written:
-            raise Stop(f"{label(key)} was written and has gone again: something deletes it.") from None
+    there = body_of(sending.lake, bucket, key)
+    if there is None:
         raise Stop(
-            f"{label(key)} was refused because another write of it was under way, and it is not there: run this again."
-        ) from None
+            f"{label(key)} was written and has gone again: something deletes it."
+            if written
+            else f"{label(key)} was refused because another write of it was under way, and it is not there: run this "
+            "again."
+        )
+    where = first_difference(there.data, data)
     if where is None:
         return Result.DONE if written else Result.ALREADY
     if written:
@@ -302,14 +299,25 @@ def place(sending: Sending, bucket: str, key: str, data: bytes) -> Result:
 
 def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
     """Read both objects. Raises Stop where their bytes differ or one is absent, AwsError."""
-    try:
-        where = _first_differing_byte(
-            _pieces_of_object(sending.lake, bucket, one), _pieces_of_object(sending.lake, bucket, other)
-        )
-    except _AbsentObject as absent:
-        raise Stop(f"{label(str(absent))} is not there, so that nothing can be compared: nothing was done.") from None
+    contents: list[bytes] = []
+    for key in (one, other):
+        body = body_of(sending.lake, bucket, key)
+        if body is None:
+            raise Stop(f"{label(key)} is not there, so that nothing can be compared: nothing was done.")
+        contents.append(body.data)
+    where = first_difference(*contents)
     if where is not None:
         raise Stop(f"{label(one)} and {label(other)} differ from byte {where:,} on: nothing was done.")
+
+
+def body_of(lake: "Lake", bucket: str, key: str) -> "ObjectBody | None":
+    """The object, None where there is none, or none any more. Raises AwsError."""
+    try:
+        return lake.s3.get(bucket, key)
+    except AwsError as error:
+        if error.code in {"NoSuchKey", "NotFound"}:
+            return None
+        raise
 
 
 def _looking(bucket: str) -> tuple[Permission, ...]:
@@ -318,12 +326,9 @@ def _looking(bucket: str) -> tuple[Permission, ...]:
 
 
 def _read(sending: Sending, bucket: str, key: str, etag: str, size: int) -> bytes:
-    try:
-        body = sending.lake.s3.get(bucket, key)
-    except AwsError as error:
-        if error.code == "NoSuchKey":
-            raise Stop(f"{label(key)} went while it was about to be read: nothing was written.") from error
-        raise
+    body = body_of(sending.lake, bucket, key)
+    if body is None:
+        raise Stop(f"{label(key)} went while it was about to be read: nothing was written.")
     if body.etag != etag or len(body.data) != size:
         raise Stop(f"{label(key)} changed while it was read: nothing was written.")
     return body.data
@@ -331,48 +336,4 @@ def _read(sending: Sending, bucket: str, key: str, etag: str, size: int) -> byte
 
 def _check_size(key: str, size: int) -> None:
     if size > MOST_BYTES:
-        raise Stop(f"{label(key)} has {size:,} bytes; one PUT takes no more than {MOST_BYTES:,}: nothing was written.")
-
-
-class _AbsentObject(Exception):
-    """There is no such object, or there is none any more."""
-
-
-def _pieces_of_object(lake: "Lake", bucket: str, key: str) -> Iterator[Piece]:
-    """The object's bytes in order. Raises _AbsentObject, Stop where it changes between two pieces, and AwsError."""
-    etag, size, read = "", 1, 0
-    while read < size:
-        try:
-            body = lake.s3.get(bucket, key, first=read, last=read + PIECE_BYTES - 1)
-        except AwsError as error:
-            if error.code in {"NoSuchKey", "NotFound"}:
-                raise _AbsentObject(key) from error
-            if error.code == "InvalidRange":
-                raise _changed(key) from error
-            raise
-        if read and (body.etag != etag or not body.data):
-            raise _changed(key)
-        etag, size = body.etag, body.size
-        read += len(body.data)
-        yield body.data
-
-
-def _pieces_of_data(data: bytes) -> Iterator[Piece]:
-    """Views of the bytes, as long as the pieces of an object."""
-    view = memoryview(data)
-    return (view[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES))
-
-
-def _first_differing_byte(one: Iterator[Piece], other: Iterator[Piece]) -> int | None:
-    """The first byte, counted from 0, at which the two differ or one of them ends; None where they are equal."""
-    offset = 0
-    for left, right in zip_longest(one, other, fillvalue=b""):
-        within = first_difference(left, right)
-        if within is not None:
-            return offset + within
-        offset += len(left)
-    return None
-
-
-def _changed(key: str) -> Stop:
-    return Stop(f"{label(key)} changed while it was read: nothing was written.")
+        raise Stop(f"{label(key)} has {size:,} bytes; Levee copies no more than {MOST_BYTES:,}: nothing was written.")

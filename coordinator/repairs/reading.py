@@ -9,7 +9,7 @@ from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import Survey, coordinator_of
 from coordinator.observation.targets import TableTarget
 from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
-from coordinator.repairs.object_calls import Item
+from coordinator.repairs.object_calls import Item, body_of
 from coordinator.repairs.planning import wanted_files
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -74,10 +74,5 @@ def _raw_registrations(lake: Lake, facts: TableFacts) -> Mapping[tuple[str, str]
 
 def read_file(lake: Lake, uri: TableUri, name: str) -> FileCheck | None:
     """Read a file in full, by its name relative to `_delta_log/`; None where there is none. Raises AwsError."""
-    try:
-        body = lake.s3.get(uri.bucket, uri.log_key + name)
-    except AwsError as error:
-        if error.code == "NoSuchKey":
-            return None
-        raise
-    return check_file(name, body.data, body.etag)
+    body = body_of(lake, uri.bucket, uri.log_key + name)
+    return check_file(name, body.data, body.etag) if body else None

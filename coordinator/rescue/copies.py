@@ -128,26 +128,20 @@ def read_name(place: TableUri, key: str) -> SavedCopy:
 
 
 def _kind_of(name: str) -> tuple[CopyKind, str]:
-    """What an object in the folder of a repair is, and the name within the log that a file had."""
-    if name.startswith("_delta_log/"):
-        file = name.removeprefix("_delta_log/")
-        return _kind_of_file(file), file
-    if "/" in name or not name.endswith(_ITEM_END) or name == _ITEM_END:
-        raise NotUsable("Levee saves files of the log and items; its name is of neither.")
-    return (CopyKind.REGISTRATION if name.startswith(_REGISTRATION) else CopyKind.ENTRY), ""
+    """What an object in the folder of a repair is, and the name within the log that a file had.
 
-
-def _kind_of_file(file: str) -> CopyKind:
+    A commit file, a checksum or a checkpoint is none: readers follow it, and no repair takes one away.
+    """
+    file = name.removeprefix("_delta_log/")
     parsed = parse_name(file)
-    if parsed.kind in (NameKind.COMMIT, NameKind.CHECKSUM, NameKind.COMPACTED, NameKind.LAST_CHECKPOINT):
-        raise NotUsable("Readers follow a file of that name, and no repair takes one away: it was put here otherwise.")
-    if parsed.version is None or not parsed.unique:
-        raise NotUsable("It is named as neither a temp file nor a staged file of a version.")
-    if parsed.kind is NameKind.TEMP:
-        return CopyKind.TEMP_FILE
-    if parsed.kind is NameKind.STAGED and file.partition("/")[0] in STAGED_FOLDERS:
-        return CopyKind.STAGED_FILE
-    raise NotUsable("It is named as neither a temp file nor a staged file of a version.")
+    if file != name and parsed.version is not None and parsed.unique:
+        if parsed.kind is NameKind.TEMP:
+            return CopyKind.TEMP_FILE, file
+        if parsed.kind is NameKind.STAGED and file.partition("/")[0] in STAGED_FOLDERS:
+            return CopyKind.STAGED_FILE, file
+    if "/" not in name and name.endswith(_ITEM_END) and name != _ITEM_END:
+        return (CopyKind.REGISTRATION if name.startswith(_REGISTRATION) else CopyKind.ENTRY), ""
+    raise NotUsable("Levee saves temp files and staged files of a version, and items; its name is of none of these.")
 
 
 def _moment(text: str) -> datetime:

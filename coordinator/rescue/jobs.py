@@ -1,6 +1,7 @@
 """The kinds of jobs of saved copies: `list-rescue`, `plan-rescue` and `restore-rescue`, carried by the queue aws."""
 
 from collections.abc import Callable
+from functools import partial
 
 from django.utils import timezone
 
@@ -14,7 +15,7 @@ from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import observe_one_table
 from coordinator.protocols.wording import counted
-from coordinator.repairs.carrying_out import TableSnapshot, TableSnapshots, Trouble, keep_in, read_again
+from coordinator.repairs.carrying_out import AuditSnapshots, Trouble, keep_in, read_again
 from coordinator.rescue.actions import (
     LIST_KIND,
     PLAN_KIND,
@@ -26,9 +27,8 @@ from coordinator.rescue.actions import (
     RestoreRescueParams,
 )
 from coordinator.rescue.copies import place_of_copy, read_name
-from coordinator.rescue.listing import list_copies
 from coordinator.rescue.planning import ByHand, unreadable
-from coordinator.rescue.reading import plan_copy
+from coordinator.rescue.reading import list_copies, plan_copy
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
@@ -36,6 +36,8 @@ from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
+
+PlanAgain = Callable[[], ChangePlan | Refusal]
 
 
 @job_kind(LIST_KIND, queue="aws", verb="table.plan-repair", changes_lake=False)
@@ -83,13 +85,10 @@ def restore_rescue(context: JobContext, params: RestoreRescueParams) -> str:
         with context.step("Read the table and the copy, and plan anew"):
             plan = _confirmed(params, _plan_now(connection, lake, params))
             check_danger(context, params, plan, params["name"], "table.repair-losing")
-        snapshots = TableSnapshots(plan, TableSnapshot(copy=params["copy"]))
+        snapshots = AuditSnapshots(plan, {"copy": params["copy"]})
         execution = carry_out(context, plan, snapshots, Sending(lake, check_cancelled=context.check_cancelled))
-
-        def prove() -> Trouble:
-            return _prove(connection, lake, plan, execution, snapshots, lambda: _plan_now(connection, lake, params))
-
-        now = read_again(context, snapshots, prove)
+        plan_again = partial(_plan_now, connection, lake, params)
+        now = read_again(context, snapshots, partial(_prove, connection, lake, execution, snapshots, plan_again))
     return f"{plan.title}: done, and proven by reading it back. {now}".strip()
 
 
@@ -117,16 +116,11 @@ def _confirmed(params: RestoreRescueParams, made: ChangePlan | Refusal) -> Chang
 
 
 def _prove(
-    connection: Connection,
-    lake: Lake,
-    plan: ChangePlan,
-    execution: Execution,
-    snapshots: TableSnapshots,
-    plan_again: Callable[[], ChangePlan | Refusal],
+    connection: Connection, lake: Lake, execution: Execution, snapshots: AuditSnapshots, plan_again: PlanAgain
 ) -> Trouble:
     """Read and store the table again. What was put back was read back by its call, or that call has not ended well."""
-    trouble = _trouble(plan, execution, plan_again)
-    reading = observe_one_table(connection, lake, TableUri.parse(plan.subject))
+    trouble = _trouble(execution, snapshots.plan, plan_again)
+    reading = observe_one_table(connection, lake, TableUri.parse(snapshots.plan.subject))
     if reading.verdict is not None:
         snapshots.note_table(reading.verdict)
     if reading.error is not None and trouble is None:
@@ -135,7 +129,7 @@ def _prove(
     return trouble
 
 
-def _trouble(plan: ChangePlan, execution: Execution, plan_again: Callable[[], ChangePlan | Refusal]) -> Trouble:
+def _trouble(execution: Execution, plan: ChangePlan, plan_again: PlanAgain) -> Trouble:
     """What a call came to that ended it; where the same plan would not be made again, somebody else was faster."""
     if execution.end is None:
         return None

@@ -23,7 +23,7 @@ from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
 from coordinator.repairs.confirmed import PlanRepairResult
 from coordinator.repairs.fresh import Subject
-from coordinator.repairs.spelling import PATH_SCHEME
+from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, UsageError
 from dashboard.jobs.models import Job, JobState

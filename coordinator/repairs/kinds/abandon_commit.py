@@ -7,13 +7,7 @@ from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.declaration import Repair
-from coordinator.repairs.entry_plans import (
-    incomplete_entry,
-    saved_entry,
-    sole_entry,
-    version_of,
-    why_not_touch,
-)
+from coordinator.repairs.entry_plans import incomplete_entry, saved_entry, sole_entry, version_of, why_not_touch
 from coordinator.repairs.item_calls import Abandon, DeleteEntry
 from coordinator.repairs.object_calls import RequireAbsent, RequireEmpty
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
@@ -30,6 +24,7 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
     if reason or seen is None or seen.temp is None:
         yield table.refuse(finding, NAME, title, reason)
     else:
+        temp, domain = seen.entry.temp_path or "", seen.domain
         names = (seen.temp.name, seen.file.name)
         absent = RequireAbsent(table.place.bucket, tuple(table.key(name) for name in names))
         empty = RequireEmpty(table.place.bucket, table.place.log_key)
@@ -40,8 +35,8 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
             (
                 saved_entry(table, seen, NAME),
                 empty if finding.code == "C10" else absent,
-                _deletion(seen),
-                Abandon(table.given.facts.uri, ((version, seen.entry.temp_path or ""),)),
+                DeleteEntry(domain.store, domain.path, seen.entry.file_name, temp),
+                Abandon(table.given.facts.uri, ((version, temp),)),
             ),
             (
                 _after_abandoning(version),
@@ -56,10 +51,6 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
         "Neither its file nor its temp file exists. A complete entry without a file makes readers silently see an "
         "older table while writers retry without end.",
     )
-
-
-def _deletion(seen: SeenEntry) -> DeleteEntry:
-    return DeleteEntry(seen.domain.store, seen.domain.path, seen.entry.file_name, seen.entry.temp_path or "")
 
 
 def _why_not_abandon(table: TableUnderRepair, finding: Finding, version: int, seen: SeenEntry | None) -> Iterator[str]:

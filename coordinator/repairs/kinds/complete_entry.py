@@ -7,12 +7,7 @@ from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, thousands, version_list
 from coordinator.repairs.declaration import Repair
-from coordinator.repairs.entry_plans import (
-    completion,
-    incomplete_entry,
-    version_of,
-    why_not_touch,
-)
+from coordinator.repairs.entry_plans import completion, incomplete_entry, version_of, why_not_touch
 from coordinator.repairs.object_calls import RequireEqual
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
 

@@ -1,10 +1,17 @@
-"""C1, K2 and K0: remove temp files, staged files and registrations that no commit needs."""
+"""C1, K2 and K0: remove temp files, staged files and registrations that no commit needs.
+
+Source of what proves that nothing rests on the registration of an upgrade that lost its race: `registerTable` of Delta
+3.3 to 4.4 puts the item with `tableVersion` set to the version that the upgrade commit will have, and that commit is
+not tried again under another. So once another commit holds that version, no metadata can come to name the registration.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from changes.calls import Call
 from changes.plan import ChangePlan
+from coordinator.protocols import registrations
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
 from coordinator.protocols.registrations import element_problems
@@ -14,12 +21,10 @@ from coordinator.protocols.temp_orphans import Times, as_s3_says, temp_fates, un
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
 from coordinator.repairs.declaration import Repair
+from coordinator.repairs.item_calls import DeleteRegistration
 from coordinator.repairs.object_calls import RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
-from coordinator.repairs.orphans import orphans, removal, upgrade_file, why_not_lost
-from coordinator.repairs.registration_plans import (
-    current_registration,
-)
+from coordinator.repairs.registration_plans import current_registration
 from coordinator.repairs.rescue import rescued_object
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, checksum_of, first_reason
 from lake.delta.facts import LockDomain, LogObject, Registration
@@ -29,6 +34,10 @@ NAME = "remove-orphans"
 
 MOST_DELETED = 300
 """Files that one plan deletes; the next plan takes the rest."""
+_NONE_QUIET = (
+    f"No temp file here is both of no commit for certain and older than {duration(QUIET_SECONDS)}, the longest that a "
+    "commit may take."
+)
 
 
 def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
@@ -40,7 +49,7 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Pla
         or table.why_not_alone()
         or _why_not_domains(domains)
         or _why_locked_elsewhere(table.given.facts.locks_elsewhere)
-        or ("" if orphans else _none_quiet("temp file"))
+        or ("" if orphans else _NONE_QUIET)
     )
     title = "Remove temp files that no entry names"
     if reason:
@@ -64,10 +73,8 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[P
     if reason or registration is None:
         yield table.refuse(finding, NAME, title, reason)
     else:
-        uncompared = len(uncompared_files(table.view))
-        yield _removal(
-            table, finding, title, orphans, lambda file: _unlisted_deletion(table, file, registration), uncompared
-        )
+        delete = partial(_deletion, table, store=registration.store, registration=registration.table_id)
+        yield _removal(table, finding, title, orphans, delete, len(uncompared_files(table.view)))
     yield _never_published(table, finding)
 
 
@@ -217,8 +224,48 @@ def _unnamed_deletion(table: TableUnderRepair, file: LogObject, domain: LockDoma
     return replace(call, named=named or "")
 
 
-def _unlisted_deletion(table: TableUnderRepair, file: LogObject, registration: Registration) -> DeleteOrphan:
-    return _deletion(table, file, registration.store, registration=registration.table_id)
+def orphans(table: TableUnderRepair) -> list[Registration]:
+    """Registrations without an accepted commit that the newest metadata does not name."""
+    current = registrations.current_registration(table.given.facts)
+    return [one for one in table.registrations if one.has_accepted_commits is False and one != current]
+
+
+def upgrade_file(registration: Registration) -> str:
+    """The commit file that an upgrade was to write, relative to `_delta_log/`; "" where its version cannot be one."""
+    version = registration.table_version
+    return commit_name(version) if version is not None and is_version(version) else ""
+
+
+def why_not_lost(table: TableUnderRepair, registration: Registration) -> str:
+    """Why a registration may still be, or come to be, the one that metadata names; "" where it cannot."""
+    return first_reason(_reasons(table, registration))
+
+
+def removal(table: TableUnderRepair, registration: Registration) -> DeleteRegistration:
+    """Delete it, if it is still as it was read."""
+    version = registration.table_version if registration.table_version is not None else -1
+    return DeleteRegistration(registration.store, registration.table_id, registration.path, version)
+
+
+def _reasons(table: TableUnderRepair, registration: Registration) -> Iterator[str]:
+    if registration.problems or registration.commits:
+        yield f"Registration {registration.table_id} is not as a new one is: it lists commits, or is malformed."
+    if table.raw(registration) is None:
+        yield f"Registration {registration.table_id} changed while it was read."
+    name = upgrade_file(registration)
+    if not name or registration.table_version is None:
+        yield "tableVersion is not a version that Delta can have."
+        return
+    version = thousands(registration.table_version)
+    if table.view.is_cleaned(registration.table_version):
+        yield f"Version {version} was cleaned out of the log, so that whether it names the registration is not known."
+    if not table.view.file(registration.table_version).present:
+        yield f"Version {version} is not published, so an upgrade to it may still be running."
+    check = table.check(name)
+    if check is None or check.problems:
+        yield f"Version {version} was not read as a whole commit, so whether it names the registration is not known."
+    elif check.registration == registration.table_id:
+        yield f"Version {version} names the registration, so applications may hold that state of the table."
 
 
 def is_lost_upgrade(table: TableUnderRepair, registration: Registration) -> bool:
@@ -264,13 +311,6 @@ def _why_not_registration(table: TableUnderRepair, registration: Registration | 
         return "The registration of this table was not read, so nothing tells which files it names."
     problems = [*registration.problems, *element_problems(registration)]
     return f"The registration is malformed, so nothing rests on it: {problems[0].rstrip('.')}." if problems else ""
-
-
-def _none_quiet(what: str) -> str:
-    return (
-        f"No {what} here is both of no commit for certain and older than {duration(QUIET_SECONDS)}, the longest that a "
-        "commit may take."
-    )
 
 
 def _deletion(

@@ -1,8 +1,8 @@
 """Acts as plans: which statements are sent, on which conditions and permissions, and what makes it another plan."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import pytest
 
@@ -115,23 +115,20 @@ def test_only_a_drop_cannot_be_taken_back() -> None:
 # What goes ahead
 
 
+@dataclass(frozen=True)
 class Publishing(LakeCall):
     """A call of a repair, told apart by its version."""
 
-    operation = "s3:PutObject"
+    operation: ClassVar[str] = "s3:PutObject"
+    version: int
 
-    def __init__(self, version: int) -> None:
-        self.says = f"Publishes {version}."
-
-    def __repr__(self) -> str:
-        return self.says
+    @property
+    def says(self) -> str:
+        return f"Publishes {self.version}."
 
 
 def waiting(*versions: int) -> Situation:
-    plans = tuple(
-        ChangePlan("backfill", URI, "Backfill", (Publishing(one),), version=one)  # type: ignore[arg-type]
-        for one in versions
-    )
+    plans = tuple(ChangePlan("backfill", URI, "Backfill", (Publishing(one),), version=one) for one in versions)
     return replace(situation(DROP, coordinated()), plans=plans)
 
 

@@ -49,8 +49,8 @@ class Console:
 
     def coordinated(self, root: str = "ops/telemetry", published: int = 2, waiting: int = 2) -> DeltaTable:
         """A coordinated table whose newest `waiting` commits are staged and not backfilled (K3), as observed."""
-        store = f"commits-{self.lake.bucket}"
-        self._make_coordinator(store)
+        store = self.lake.coordinator("commits")
+        CommitStore.objects.create(connection=self.connection, name=store, kind="commit_coordinator")
         self.lake.commit(root, 0, _coordinated_first_commit(store))
         elements = []
         for version in range(1, published + waiting):
@@ -66,15 +66,14 @@ class Console:
         self.lake.dynamodb.put_item(TableName=store, Item=item)
         return self.observed(root)
 
-    def _make_coordinator(self, name: str) -> None:
-        self.lake.dynamodb.create_table(
-            TableName=name,
-            KeySchema=[{"AttributeName": "tableId", "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": "tableId", "AttributeType": "S"}],
-            BillingMode="PAY_PER_REQUEST",
-        )
-        kind = CommitStore.Kind.COMMIT_COORDINATOR
-        CommitStore.objects.create(connection=self.connection, name=name, kind=kind)
+    def contended(self, root: str = "ops/telemetry") -> DeltaTable:
+        """A coordinated table at version 3, whose version 2 had two writers; its list is clear."""
+        self.coordinated(root, published=4, waiting=0)
+        log = f"{root}/_delta_log"
+        for name in (f"{2:020d}.json", f"_staged_commits/{2:020d}.{UUID}.json"):
+            self.lake.put(f"{log}/{name}", commit_of("winner"))
+        self.lake.put(f"{log}/_staged_commits/{2:020d}.rival.json", commit_of("rival"))
+        return self.observed(root)
 
     def observed(self, root: str) -> DeltaTable:
         self.observe()
@@ -116,6 +115,12 @@ class Console:
 
     def bytes_of(self, key: str) -> bytes:
         return bytes(self.lake.s3.get_object(Bucket=self.lake.bucket, Key=key)["Body"].read())
+
+
+def commit_of(transaction: str, **more: Any) -> bytes:
+    """A commit of version 2 of a coordinated table."""
+    info = commit_info(in_commit_timestamp=EPOCH_MS + 2)["commitInfo"]
+    return commit_bytes({"commitInfo": {**info, "txnId": transaction, **more}})
 
 
 def _coordinated_first_commit(store: str) -> bytes:

@@ -65,21 +65,21 @@ def delete_entry(world: World) -> DeleteEntry:
 
 def clear_commits(world: World) -> ClearCommits:
     item = world.enter(registration_item(7, (6, 7)))
-    return ClearCommits(world.coordinator, UUID, URI, 7, item["commits"])
+    return ClearCommits(world.registry, UUID, URI, 7, item["commits"])
 
 
 def raise_version(world: World) -> RaiseVersion:
     world.enter(registration_item(4))
-    return RaiseVersion(world.coordinator, UUID, URI, 4, 7, 1_790_000_000_007)
+    return RaiseVersion(world.registry, UUID, URI, 4, 7, 1_790_000_000_007)
 
 
 def register(world: World) -> Register:
-    return Register(world.coordinator, registration_item(7, acceptingCommits={"BOOL": True}))
+    return Register(world.registry, registration_item(7, acceptingCommits={"BOOL": True}))
 
 
 def delete_registration(world: World) -> DeleteRegistration:
     world.enter(registration_item(7, **FRESH))
-    return DeleteRegistration(world.coordinator, UUID, URI, 7)
+    return DeleteRegistration(world.registry, UUID, URI, 7)
 
 
 def delete_temp_file(world: World) -> DeleteOrphan:
@@ -100,7 +100,7 @@ def delete_copied_file(world: World) -> DeleteOrphan:
 def delete_staged_file(world: World) -> DeleteOrphan:
     etag = world.put(staged_key(7))
     world.enter(registration_item(8, (8,)))
-    return DeleteOrphan(world.bucket, staged_key(7), etag, len(COMMIT), world.coordinator, registration=UUID)
+    return DeleteOrphan(world.bucket, staged_key(7), etag, len(COMMIT), world.registry, registration=UUID)
 
 
 def restore_object(world: World) -> Publish:

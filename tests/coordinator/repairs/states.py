@@ -8,11 +8,7 @@ from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.planning import plan_repairs, wanted_files
-from lake.delta.facts import (
-    HeldElsewhere,
-    LockDomain,
-    TableFacts,
-)
+from lake.delta.facts import HeldElsewhere, LockDomain, TableFacts
 from lake.delta.names import checksum_name
 from tests.builders.facts import (
     DAY,

@@ -8,17 +8,8 @@ import pytest
 
 from coordinator.repairs import object_calls
 from coordinator.repairs.facts import FileCheck
-from lake.delta.facts import (
-    TableFacts,
-)
-from tests.builders.facts import (
-    coordinated_facts,
-    listing,
-    provenance,
-    registration,
-    staged_name,
-    temp_name,
-)
+from lake.delta.facts import TableFacts
+from tests.builders.facts import coordinated_facts, listing, provenance, registration, staged_name, temp_name
 from tests.coordinator.repairs.states import (
     STAMP,
     cleared,

@@ -1,19 +1,11 @@
-"""Whole plans: order, stopping, cancelling, and running again after being broken off anywhere."""
+"""Whole plans: order, stopping and cancelling; tests/schedules stops each anywhere and makes it again."""
 
 import pytest
 
 from changes.calls import Result
-from coordinator.repairs.object_calls import RequireAbsent
 from tests.builders.changes import execute_plan
-from tests.coordinator.repairs.scenes import (
-    clear_commits,
-    complete_entry,
-    delete_entry,
-    publish,
-    save_item,
-    save_object,
-)
-from tests.coordinator.repairs.world import COMMIT, Meddled, commit_key, plan_of, refusal
+from tests.coordinator.repairs.scenes import complete_entry, publish
+from tests.coordinator.repairs.world import COMMIT, commit_key, plan_of, refusal
 
 
 class Cancelled(Exception):
@@ -22,18 +14,6 @@ class Cancelled(Exception):
 
 def publish_and_complete(world):
     return plan_of(publish(world), complete_entry(world))
-
-
-def abandon(world):
-    saved = (save_object(world), save_item(world))
-    return plan_of(RequireAbsent(world.bucket, (commit_key(7),)), *saved, delete_entry(world))
-
-
-def backfill(world):
-    return plan_of(publish(world), clear_commits(world))
-
-
-PLANS = [publish_and_complete, abandon, backfill]
 
 
 def results(execution):
@@ -76,23 +56,3 @@ def test_a_write_before_the_failure_keeps_its_request_id(world, port):
 
 
 denied = refusal("AccessDenied")
-
-
-@pytest.mark.parametrize("make_plan", PLANS)
-def test_a_plan_that_dies_at_any_request_comes_to_its_end_when_executed_again(world, lake, make_plan):
-    plan = make_plan(world)
-    port = lake
-
-    def die():
-        raise Cancelled
-
-    for number in range(30):
-        try:
-            assert execute_plan(plan, Meddled(port).at(number, die)).is_complete
-            break
-        except Cancelled:
-            continue
-    assert number > len(plan.calls)
-    before = world.snapshot()
-    assert execute_plan(plan, port).is_complete
-    assert world.snapshot() == before

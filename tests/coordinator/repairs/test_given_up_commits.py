@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from changes.calls import Stop
-from coordinator.models import TableFinding
+from coordinator.models import DeltaTable, TableFinding
 from coordinator.repairs.item_calls import Abandon, DeleteEntry, Register
 from dashboard.accounts.roles import Role
+from dashboard.jobs.models import Job
 from tests.builders.delta import EPOCH_MS, UUID, commit_bytes, commit_info, incomplete_item
 from tests.builders.people import actor
 from tests.coordinator.repairs.console import Console
@@ -17,16 +18,37 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ROOT_OF_LOST = "sales/lost"
 
 
-def test_an_abandoned_commit_is_not_found_lost_afterwards(console: Console) -> None:
-    table = console.lost()
-    plan = console.plan(table, "abandon-commit")
+def abandoned(console: Console, table: DeltaTable, plan: dict[str, Any]) -> Job:
+    return console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
 
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+
+def take_away(console: Console, item: dict[str, Any]) -> None:
+    key = {name: item[name] for name in ("tablePath", "fileName")}
+    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+
+
+def put(console: Console, item: dict[str, Any]) -> None:
+    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
     console.observe()
 
-    assert (job.state, job.error_text) == ("succeeded", "")
+
+def state_of(console: Console, table: DeltaTable) -> str:
+    """By another look."""
+    console.observe()
     table.refresh_from_db()
-    assert table.state == "healthy", table.summary
+    return str(table.state)
+
+
+def test_an_abandoned_commit_is_not_found_lost_until_its_entry_is_there_again(console: Console) -> None:
+    table, entry = console.lost(), console.item(ROOT_OF_LOST, 3)
+
+    job = abandoned(console, table, console.plan(table, "abandon-commit"))
+
+    assert (job.state, job.error_text) == ("succeeded", "")
+    assert state_of(console, table) == "healthy"
+    put(console, entry)
+    take_away(console, entry)
+    assert state_of(console, table) == "unsafe"
 
 
 def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(console: Console, monkeypatch) -> None:
@@ -41,17 +63,14 @@ def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(c
         with monkeypatch.context() as patched:
             patched.setattr("coordinator.observation.reading.datetime", stopped_at(begun))
             console.observe(in_full=True)
-        key = {name: entry[name] for name in ("tablePath", "fileName")}
-        console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+        take_away(console, entry)
         return answer
 
     monkeypatch.setattr(Abandon, "send", amid_a_look)
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    console.observe()
+    job = abandoned(console, table, plan)
 
     assert (job.state, job.error_text) == ("succeeded", "")
-    table.refresh_from_db()
-    assert table.state == "healthy", table.summary
+    assert state_of(console, table) == "healthy"
 
 
 def stopped_at(moment: datetime) -> Any:
@@ -74,30 +93,12 @@ def test_a_commit_whose_deletion_was_denied_is_not_given_up(console: Console, mo
 
     with monkeypatch.context() as patched:
         patched.setattr(DeleteEntry, "send", denied)
-        console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+        abandoned(console, table, plan)
     entry = console.item(ROOT_OF_LOST, 3)
     console.lake.delete(temp)
-    key = {name: entry[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
+    take_away(console, entry)
 
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
-
-
-def test_an_entry_that_is_there_again_counts_again(console: Console) -> None:
-    table = console.lost()
-    entry = console.item(ROOT_OF_LOST, 3)
-    plan = console.plan(table, "abandon-commit")
-    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=entry)
-    console.observe()
-    key = {name: entry[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
-
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
+    assert state_of(console, table) == "unsafe"
 
 
 def test_only_the_file_of_the_plan_is_given_up(console: Console, monkeypatch) -> None:
@@ -107,29 +108,23 @@ def test_only_the_file_of_the_plan_is_given_up(console: Console, monkeypatch) ->
 
     def after_another_writer(self, sending):
         console.lake.put(f"{ROOT_OF_LOST}/_delta_log/{other}", commit_bytes(commit_info("OTHER")))
-        console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=item)
-        console.observe()
+        put(console, item)
         return send(self, sending)
 
     monkeypatch.setattr(Abandon, "send", after_another_writer)
-    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-    key = {name: item[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-    console.observe()
+    abandoned(console, table, plan)
+    take_away(console, item)
 
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
+    assert state_of(console, table) == "unsafe"
 
 
 def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console) -> None:
     table = console.lost()
     plan = console.plan(table, "abandon-commit")
-    console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+    abandoned(console, table, plan)
     later = incomplete_item(3, console.lake.uri(table.prefix), tempPath={"S": f".tmp/{3:020d}.json.{'b' * 8}"})
-    console.lake.dynamodb.put_item(TableName=console.lake.log_store, Item=later)
-    console.observe()
-    key = {name: later[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    put(console, later)
+    take_away(console, later)
     console.observe()
 
     assert TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True)[0] == "vanished"
@@ -150,10 +145,8 @@ def test_registering_again_that_is_refused_gives_nothing_up(console: Console, mo
 
     with monkeypatch.context() as patched:
         patched.setattr(Register, "send", refused)
-        console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
+        abandoned(console, table, plan)
     back = {**item, "tableVersion": {"N": "1"}, "tableTimestamp": {"N": str(EPOCH_MS + 1)}, "commits": {"L": []}}
     console.lake.dynamodb.put_item(TableName=store, Item=back)
-    console.observe()
 
-    table.refresh_from_db()
-    assert table.state == "unsafe", table.summary
+    assert state_of(console, table) == "unsafe"

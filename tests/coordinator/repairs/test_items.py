@@ -94,7 +94,7 @@ def test_an_entry_that_changes_back_between_refusal_and_reading_is_left(world, p
 
 def test_clearing_touches_the_list_alone(world, port):
     make(clear_commits(world), port)
-    assert world.items(world.coordinator) == [registration_item(7)]
+    assert world.items(world.registry) == [registration_item(7)]
 
 
 @pytest.mark.parametrize("changed", CHANGED_REGISTRATIONS)
@@ -103,14 +103,14 @@ def test_a_list_that_a_writer_changed_is_left_as_it_is(world, port, changed):
     outcome = make(call, port.before("update_item", lambda: world.enter(changed)))
     assert outcome.result is Result.STOPPED
     assert outcome.sentence.startswith("A writer moved on")
-    assert world.items(world.coordinator) == [changed]
+    assert world.items(world.registry) == [changed]
 
 
 def test_a_list_that_a_writer_cleared_first_is_cleared(world, port):
     call = clear_commits(world)
     outcome = make(call, port.before("update_item", lambda: world.enter(registration_item(8))))
     assert outcome.result is Result.ALREADY
-    assert world.items(world.coordinator) == [registration_item(8)]
+    assert world.items(world.registry) == [registration_item(8)]
 
 
 @pytest.mark.parametrize("scene", [clear_commits, raise_version])
@@ -118,13 +118,13 @@ def test_a_registration_that_has_gone_is_not_brought_back(world, port, scene):
     call = scene(world)
     world.remove({"tableId": {"S": UUID}})
     assert make(call, port).result is Result.STOPPED
-    assert world.items(world.coordinator) == []
+    assert world.items(world.registry) == []
 
 
 def test_raising_sets_version_and_timestamp_alone(world, port):
     make(raise_version(world), port)
     expected = registration_item(7, tableTimestamp={"N": "1790000000007"})
-    assert world.items(world.coordinator) == [expected]
+    assert world.items(world.registry) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_version_that_a_writer_changed_is_left_as_it_is(world, port, changed):
     call = raise_version(world)
     world.enter(changed)
     assert make(call, port).result is Result.STOPPED
-    assert world.items(world.coordinator) == [changed]
+    assert world.items(world.registry) == [changed]
 
 
 @pytest.mark.parametrize("goal", [3, 4])
@@ -153,14 +153,14 @@ def test_a_version_is_never_lowered(world, port, goal):
 
 def test_a_registration_is_put_whole(world, port):
     make(register(world), port)
-    assert world.items(world.coordinator) == [registration_item(7)]
+    assert world.items(world.registry) == [registration_item(7)]
 
 
 def test_another_registration_of_the_id_stays(world, port):
     call = register(world)
     world.enter(registration_item(9))
     assert make(call, port).result is Result.STOPPED
-    assert world.items(world.coordinator) == [registration_item(9)]
+    assert world.items(world.registry) == [registration_item(9)]
 
 
 @pytest.mark.parametrize(
@@ -177,4 +177,4 @@ def test_a_registration_in_use_is_not_deleted(world, port, changed):
     call = delete_registration(world)
     outcome = make(call, port.before("delete_item", lambda: world.enter(changed)))
     assert outcome.result is Result.STOPPED
-    assert world.items(world.coordinator) == [changed]
+    assert world.items(world.registry) == [changed]

@@ -51,7 +51,7 @@ def name(scene):
 def write_as_upstream(world: World, updates: dict, expected: dict) -> None:
     """UpdateItem with the legacy parameters of the coordinator's client, AttributeUpdates and Expected."""
     world.dynamodb.update_item(
-        TableName=world.coordinator,
+        TableName=world.registry,
         Key={"tableId": {"S": UUID}},
         AttributeUpdates={key: {"Action": action, "Value": value} for key, (action, value) in updates.items()},
         Expected={key: {"Value": value} for key, value in expected.items()},
@@ -75,8 +75,8 @@ def commit_as_upstream(world: World, version: int) -> None:
 
 
 def clearing_of(world: World) -> ClearCommits:
-    [item] = world.items(world.coordinator)
-    return ClearCommits(world.coordinator, UUID, URI, int(item["tableVersion"]["N"]), item["commits"])
+    [item] = world.items(world.registry)
+    return ClearCommits(world.registry, UUID, URI, int(item["tableVersion"]["N"]), item["commits"])
 
 
 @pytest.mark.parametrize("scene", ITEM_SCENES, ids=name)
@@ -98,7 +98,7 @@ def test_a_list_that_upstream_wrote_is_cleared_while_it_is_as_read(world, local)
     commit_as_upstream(world, 6)
     commit_as_upstream(world, 7)
     assert make(clearing_of(world), local).result is Result.DONE
-    [item] = world.items(world.coordinator)
+    [item] = world.items(world.registry)
     assert (item["commits"], item["tableVersion"], item["hasAcceptedCommits"]) == (
         {"L": []},
         {"N": "7"},
@@ -112,7 +112,7 @@ def test_a_commit_of_upstream_between_reading_and_clearing_stays(world, local):
     call = clearing_of(world)
     port = Meddled(local).before("update_item", lambda: commit_as_upstream(world, 7))
     assert make(call, port).result is Result.STOPPED
-    [item] = world.items(world.coordinator)
+    [item] = world.items(world.registry)
     assert len(item["commits"]["L"]) == 2
 
 
@@ -131,25 +131,25 @@ def test_a_list_is_the_same_however_its_numbers_are_written(world, local):
 def test_upstream_commits_after_its_list_was_cleared(world, local):
     make(clear_commits(world), local)
     commit_as_upstream(world, 8)
-    [item] = world.items(world.coordinator)
+    [item] = world.items(world.registry)
     assert [element["M"]["version"] for element in item["commits"]["L"]] == [{"N": "8"}]
 
 
 def test_upstream_commits_to_a_registration_that_was_put(world, local):
     make(register(world), local)
     commit_as_upstream(world, 8)
-    [item] = world.items(world.coordinator)
+    [item] = world.items(world.registry)
     assert item["tableVersion"] == {"N": "8"}
 
 
 def test_a_registration_that_upstream_wrote_and_never_used_is_deleted(world, local):
     world.dynamodb.put_item(
-        TableName=world.coordinator,
+        TableName=world.registry,
         Item=registration_item(7, **FRESH),
         Expected={"tableId": {"Exists": False}},
     )
-    assert make(DeleteRegistration(world.coordinator, UUID, URI, 7), local).result is Result.DONE
-    assert world.items(world.coordinator) == []
+    assert make(DeleteRegistration(world.registry, UUID, URI, 7), local).result is Result.DONE
+    assert world.items(world.registry) == []
 
 
 def test_a_first_commit_of_upstream_keeps_its_registration(world, local):
@@ -174,15 +174,7 @@ def test_a_registration_of_wrong_types_is_left_as_it_is(world, local, changes):
     call = delete_registration(world)
     item = world.enter(registration_item(7, **FRESH | changes))
     assert not make(call, local).may_go_on
-    assert world.items(world.coordinator) == [item]
-
-
-@pytest.mark.parametrize("complete", [{"BOOL": False}, {"N": "0"}, {"NULL": True}, {"S": "FALSE"}, None])
-def test_an_entry_whose_completion_is_of_the_wrong_type_is_left_as_it_is(world, local, complete):
-    call = complete_entry(world)
-    item = world.enter(incomplete_item(7, URI, complete=complete))
-    assert make(call, local).result is Result.STOPPED
-    assert world.items(world.log_store) == [item]
+    assert world.items(world.registry) == [item]
 
 
 def test_upstreams_unconditional_completion_beside_ours_leaves_one_complete_entry(world, local):

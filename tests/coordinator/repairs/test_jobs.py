@@ -10,14 +10,12 @@ from changes.gate import NameNotTyped, PlanNeeded
 from coordinator.models import TableFinding
 from coordinator.repairs.item_calls import CompleteEntry
 from coordinator.repairs.object_calls import Publish, RequireEqual
-from coordinator.repairs.offers import offers_of
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from tests.builders.people import actor, person
-from tests.builders.writers import log_store_writer
 from tests.coordinator.repairs.console import Console
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
@@ -173,23 +171,6 @@ def test_a_table_that_cannot_be_read_fails_the_plan_with_the_code_of_aws(console
     job = console.planned(table)
 
     assert (job.state, job.error_code) == ("failed", "ResourceNotFoundException")
-
-
-def test_three_lost_files_are_one_finding_and_one_repair(console: Console) -> None:
-    writer = log_store_writer(console.lake, ROOT, commits=6)
-    bodies = {version: console.bytes_of(writer.file(version)) for version in (3, 4, 5)}
-    for version in bodies:
-        console.lake.delete(writer.file(version))
-    table = console.observed(ROOT)
-    [finding] = TableFinding.objects.filter(table=table, severity="critical")
-    assert (finding.key, table.state) == ("C6@5", "blocked")
-    assert [one.title for one in offers_of([finding])] == ["Republish the files of commits 3 to 5"]
-
-    job = console.run(console.repair(table, console.plan(table, "republish-file")))
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    assert {version: console.bytes_of(writer.file(version)) for version in bodies} == bodies
-    assert (console.table(ROOT).state, console.table(ROOT).published_version) == ("healthy", 5)
 
 
 def test_a_repair_whose_finding_stands_after_every_call_has_failed(

@@ -14,7 +14,7 @@ from dashboard.jobs.models import Job
 from tests.builders.delta import EPOCH_MS, UUID, add, commit_bytes, commit_info, crc_bytes, metadata, protocol
 from tests.builders.people import actor
 from tests.coordinator.observation.accepted_and_lost import ORDERS, accept, coordinated, log
-from tests.coordinator.repairs.console import Console
+from tests.coordinator.repairs.console import Console, commit_of
 
 pytestmark = pytest.mark.django_db
 ROOT = "ops/telemetry"
@@ -31,20 +31,6 @@ def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
-def commit_of(transaction: str, **more: Any) -> bytes:
-    info = commit_info(in_commit_timestamp=EPOCH_MS + 2)["commitInfo"]
-    return commit_bytes({"commitInfo": {**info, "txnId": transaction, **more}})
-
-
-def contended(console: Console) -> DeltaTable:
-    """A coordinated table at version 3, whose version 2 had two writers; its list is clear."""
-    console.coordinated(published=4, waiting=0)
-    for key in (PUBLISHED, STAGED):
-        console.lake.put(key, commit_of("winner"))
-    console.lake.put(RIVAL, commit_of("rival"))
-    return console.observed(ROOT)
-
-
 def keys(console: Console) -> set[str]:
     return {key for key, _ in console.state()[0]}
 
@@ -59,7 +45,7 @@ def open_codes(table: DeltaTable) -> set[str]:
 
 @pytest.mark.parametrize("foreign", [b"{}", commit_of("others!")], ids=["another size", "the same size"])
 def test_a_replaced_published_file_is_unsafe_and_no_staged_file_goes(console: Console, foreign: bytes) -> None:
-    table = contended(console)
+    table = console.contended()
     console.lake.put_in_parts(PUBLISHED, foreign)
     console.observed(ROOT)
     table.refresh_from_db()
@@ -71,7 +57,7 @@ def test_a_replaced_published_file_is_unsafe_and_no_staged_file_goes(console: Co
 
 
 def test_a_losers_file_is_deleted_where_the_checksum_tells_it_from_the_winners(console: Console) -> None:
-    table = contended(console)
+    table = console.contended()
     console.lake.put(f"{LOG}/{2:020d}.crc", crc_bytes(txnId="winner"))
     console.lake.put(f"{LOG}/_staged_commits/{2:020d}.again.json", commit_of("winner", attempt=2))
 
@@ -83,7 +69,7 @@ def test_a_losers_file_is_deleted_where_the_checksum_tells_it_from_the_winners(c
 
 
 def test_a_losers_file_that_nothing_tells_from_the_winners_needs_an_admin_and_is_kept_aside(console: Console) -> None:
-    table = contended(console)
+    table = console.contended()
     plan = plan_of(console, table)
 
     assert plan["danger"] == "an accepted commit of version 2: one of these files may be its last copy"
@@ -108,7 +94,7 @@ def newest_of(transaction: str) -> bytes:
 
 def put_back(console: Console) -> DeltaTable:
     """A registration from a backup, at version 2; as version 3 a refused commit was published, by whatever mistake."""
-    table = contended(console)
+    table = console.contended()
     console.lake.put(ACCEPTED, newest_of("winner"))
     for key in (NEWEST, ACCEPTED.replace(UUID, "rival")):
         console.lake.put(key, newest_of("rival"))

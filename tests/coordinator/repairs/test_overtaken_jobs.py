@@ -78,26 +78,6 @@ def test_a_backfill_overtaken_after_its_copies_tells_which_files_it_wrote(consol
     assert published(console) == [0, 1, 2, 3]
 
 
-def test_an_entry_that_somebody_else_took_away_overtakes_before_any_change(console: Console, amid: Any) -> None:
-    """A reader publishes the file and completes the entry, which TTL then takes."""
-    table = console.pending()
-    key = {"tablePath": {"S": table.uri}, "fileName": {"S": f"{3:020d}.json"}}
-    temp = console.bytes_of(console.temp_key(ROOT, 3))
-
-    def reader() -> None:
-        console.lake.put(FILE, temp)
-        console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
-
-    amid(lambda lake: lake.at(0, reader))
-
-    job = console.run(console.repair(table, console.plan(table)))
-
-    assert job.state == "overtaken", job.error_text
-    assert job.message.startswith("Stopped before any change: The entry of 3.json has gone")
-    assert "finding C2 of version 3 no longer holds." in job.message
-    assert job.result["overtaken"]["written"] == []
-
-
 def test_an_obstacle_that_nobody_put_there_fails_the_job(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     table = console.pending()
     plan = console.plan(table)
@@ -106,7 +86,7 @@ def test_an_obstacle_that_nobody_put_there_fails_the_job(console: Console, monke
     job = console.run(console.repair(table, plan))
 
     assert (job.state, job.error_code) == ("failed", "Stopped")
-    assert "one PUT takes no more than 10" in job.error_text
+    assert "Levee copies no more than 10" in job.error_text
     assert "overtaken" not in job.result
 
 

@@ -18,7 +18,7 @@ def policy_for(scene, world: World) -> dict:
     restores = scene is restore_object
     of_repair = "repair-coordinator" if scene.__name__ in OF_COORDINATORS else "repair-log-store"
     names = Names(
-        "aws", REGION, ACCOUNT, (world.log_store,), (world.coordinator,), (world.bucket,), ((world.bucket, "sales/"),)
+        "aws", REGION, ACCOUNT, (world.log_store,), (world.registry,), (world.bucket,), ((world.bucket, "sales/"),)
     )
     policies = {one.feature: one.document for one in feature_policies(names)}
     return policies["restore-copies" if restores else of_repair]

@@ -6,10 +6,7 @@ import pytest
 
 from changes.plan import ChangePlan
 from coordinator.repairs import object_calls, orphan_calls
-from lake.delta.facts import (
-    Acceptance,
-    TableFacts,
-)
+from lake.delta.facts import Acceptance, TableFacts
 from lake.delta.names import checksum_name
 from tests.builders.facts import (
     DAY,

@@ -8,9 +8,7 @@ from changes.plan import ChangePlan
 from coordinator.repairs import item_calls, object_calls
 from coordinator.repairs.kinds.republish_file import MOST_REPUBLISHED
 from coordinator.repairs.planning import plan_repairs
-from lake.delta.facts import (
-    TableFacts,
-)
+from lake.delta.facts import TableFacts
 from tests.builders.facts import (
     DAY,
     TABLE_ID,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from changes.plan import ChangePlan
 from coordinator.models import TableFinding
 from coordinator.protocols.diagnosis import diagnose
-from coordinator.protocols.verdict import State, Verdict
+from coordinator.protocols.verdict import Verdict
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.offers import offers_of, without_repair
 from coordinator.repairs.planning import plan_repairs, wanted_files
@@ -154,18 +154,6 @@ def stored(verdict: Verdict, code: str) -> TableFinding:
     )
 
 
-MOVED = "_commit_5f0c.json.tmp"
-
-
-def test_an_entry_whose_temp_file_was_moved_offers_no_completion_and_says_why():
-    read = log_store_facts(listing(), entry(3, complete=False, temp=MOVED), heads={MOVED: None})
-    finding = stored(judged(read), "C4")
-
-    assert "was moved or deleted" in finding.summary
-    assert offers_of([finding]) == []
-    assert finding.state == State.ATTENTION
-
-
 def test_a_repair_that_a_finding_may_have_and_this_one_cannot_is_shown_with_the_reason():
     read = log_store_facts(
         listing(temp=[temp_name(3)]), entry(3, complete=False, problems=("expireTime is S 'x', not number (N).",))
@@ -175,11 +163,3 @@ def test_a_repair_that_a_finding_may_have_and_this_one_cannot_is_shown_with_the_
     assert offers_of([finding]) == []
     [without] = without_repair([finding])
     assert (without.title, without.reason.partition(",")[0]) == ("Complete entry 3", "The entry is malformed")
-
-
-def test_an_orphan_that_is_too_young_is_not_offered_for_removal():
-    young = log_store_facts(listing(temp=[temp_name(3, "lost"), temp_name(3)]), entry(3))
-    old = log_store_facts(listing(temp=[log_object(temp_name(3, "lost"), age=2 * 86_400), temp_name(3)]), entry(3))
-
-    assert offers_of([stored(judged(young), "C1")]) == []
-    assert [offer.repair for offer in offers_of([stored(judged(old), "C1")])] == ["remove-orphans"]

@@ -5,15 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from changes.plan import ChangePlan
 from coordinator.models import CommitStore
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.repairs.facts import check_file
-from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import read_for_repair
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
-from tests.builders.changes import execute_plan
 from tests.builders.delta import commit_bytes, commit_info
 from tests.builders.facts import commit_name
 from tests.builders.moto_lake import commit_body
@@ -41,10 +38,6 @@ def coordinator(connection, written) -> str:
     return name
 
 
-def plans(facts) -> dict[str, ChangePlan]:
-    return {one.kind: one for one in plan_repairs(facts) if isinstance(one, ChangePlan)}
-
-
 def test_a_pending_commits_temp_file_is_read_in_full(written, read):
     written.table(ROOT, 3, log_store=True)
     written.pending(ROOT, 3)
@@ -59,43 +52,19 @@ def test_a_pending_commits_temp_file_is_read_in_full(written, read):
     assert facts.lock_domains == (LockDomain(written.log_store, written.uri(ROOT)),)
 
 
-def test_a_commit_of_one_of_two_stores_is_published_while_the_other_holds_none(written, connection, read, lake):
-    other = written.second_log_store()
-    CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.LOG_STORE)
-    written.table(ROOT, 3, log_store=True)
-    written.pending(ROOT, 3, store=other)
-    plan = plans(read())["publish-commit"]
-
-    execution = execute_plan(plan, lake)
-
-    assert execution.is_complete, execution.end
-    [item] = written.dynamodb.scan(TableName=other)["Items"]
-    assert item["complete"] == {"S": "true"}
-    assert len(written.dynamodb.scan(TableName=written.log_store)["Items"]) == 3
-
-
-def test_each_registration_is_read_from_its_own_table(written, connection, read, coordinator, dynamodb):
+def test_each_registration_is_kept_as_it_was_read_from_its_own_table(written, connection, read, coordinator, dynamodb):
     other = written.coordinator("second")
     CommitStore.objects.create(connection=connection, name=other, kind=CommitStore.Kind.COMMIT_COORDINATOR)
-    written.coordinated(ROOT, coordinator, 3)
+    written.coordinated(ROOT, coordinator, 3, unbackfilled=(3,))
     [item] = dynamodb.scan(TableName=coordinator)["Items"]
     dynamodb.put_item(TableName=other, Item=item | {"tableVersion": {"N": "1"}})
 
-    raw = read().raw_registrations
-
-    table_id = item["tableId"]["S"]
-    assert raw[coordinator, table_id]["tableVersion"] == item["tableVersion"]
-    assert raw[other, table_id]["tableVersion"] == {"N": "1"}
-
-
-def test_a_registration_is_kept_as_it_was_read(written, read, coordinator, dynamodb):
-    written.coordinated(ROOT, coordinator, 3, unbackfilled=(3,))
-    [item] = dynamodb.scan(TableName=coordinator)["Items"]
-
     facts = read()
 
+    table_id = item["tableId"]["S"]
     assert facts.coordinator == coordinator
-    assert facts.raw_registrations[coordinator, item["tableId"]["S"]]["commits"] == item["commits"]
+    assert facts.raw_registrations[coordinator, table_id]["commits"] == item["commits"]
+    assert facts.raw_registrations[other, table_id]["tableVersion"] == {"N": "1"}
 
 
 def test_the_time_of_a_commit_is_that_of_its_first_line():

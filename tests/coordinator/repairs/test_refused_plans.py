@@ -7,13 +7,7 @@ import pytest
 
 from changes.plan import ChangePlan, Refusal
 from coordinator.repairs.planning import plan_repairs
-from lake.delta.facts import (
-    LogStoreEntry,
-    Mechanism,
-    ReadingProblem,
-    Registration,
-    TableFacts,
-)
+from lake.delta.facts import LogStoreEntry, Mechanism, ReadingProblem, Registration, TableFacts
 from tests.builders.facts import (
     DAY,
     commit_name,

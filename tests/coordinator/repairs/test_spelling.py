@@ -156,13 +156,10 @@ def repair(uri: str, **options: Any) -> str:
     return out.getvalue()
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_command_says_how_to_choose_and_repairs_with_the_choice(console: Console, gone: Any) -> None:
     said = repair(gone.uri, finding="K8")
     assert "--path-scheme s3a, s3 or s3n chooses it." in said
-    assert json.loads(repair(gone.uri, finding="K8", json=True, apply=True))["jobs"] == []
-
     document = json.loads(repair(gone.uri, finding="K8", path_scheme="s3", json=True, apply=True))
 
     assert [job["state"] for job in document["jobs"]] == ["succeeded"]

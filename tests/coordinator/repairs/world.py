@@ -1,7 +1,7 @@
 """A small lake to repair: one bucket, a log store and a coordinator, arranged and inspected through boto3."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from changes.calls import Call
@@ -10,6 +10,7 @@ from changes.plan import ChangePlan
 from lake.aws.errors import AwsError
 from tests.builders.changes import execute_plan
 from tests.builders.delta import UUID
+from tests.builders.moto_lake import MotoLake
 
 URI = "s3a://lake/sales/orders"
 LOG = "sales/orders/_delta_log/"
@@ -31,34 +32,20 @@ def staged_key(version: int) -> str:
 
 
 @dataclass
-class World:
-    """`s3` and `dynamodb` are boto3 clients; each world has a bucket and two DynamoDB tables of its own."""
-
-    s3: Any
-    dynamodb: Any
-    bucket: str
-    log_store: str = field(init=False)
-    coordinator: str = field(init=False)
+class World(MotoLake):
+    """A bucket, a log store and a coordinator of each test's own, with `registry` the coordinator's DynamoDB table."""
 
     def __post_init__(self) -> None:
-        self.log_store = self._table(f"log-{self.bucket}", "tablePath", "fileName")
-        self.coordinator = self._table(f"coordinator-{self.bucket}", "tableId")
+        super().__post_init__()
+        self.registry = self.coordinator()
 
-    def put(self, key: str, data: bytes = COMMIT) -> str:
+    def put(self, key: str, body: bytes = COMMIT) -> str:
         """Returns the ETag."""
-        return str(self.s3.put_object(Bucket=self.bucket, Key=key, Body=data)["ETag"]).strip('"')
+        super().put(key, body)
+        return self.etag(key)
 
-    def put_in_parts(self, key: str, data: bytes = COMMIT) -> str:
-        """Returns the ETag, which is that of a multipart upload."""
-        place = {"Bucket": self.bucket, "Key": key}
-        upload = self.s3.create_multipart_upload(**place)["UploadId"]
-        part = self.s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=data)
-        parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
-        done = self.s3.complete_multipart_upload(**place, UploadId=upload, MultipartUpload=parts)
-        return str(done["ETag"]).strip('"')
-
-    def delete(self, key: str) -> None:
-        self.s3.delete_object(Bucket=self.bucket, Key=key)
+    def etag(self, key: str) -> str:
+        return str(self.s3.head_object(Bucket=self.bucket, Key=key)["ETag"]).strip('"')
 
     def read(self, key: str) -> bytes:
         body: bytes = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
@@ -69,13 +56,13 @@ class World:
 
     def enter(self, item: dict[str, Any]) -> dict[str, Any]:
         """Put an entry, or a registration; returns it."""
-        table = self.log_store if "tablePath" in item else self.coordinator
+        table = self.log_store if "tablePath" in item else self.registry
         self.dynamodb.put_item(TableName=table, Item=item)
         return item
 
     def remove(self, item: dict[str, Any]) -> None:
         names = ("tablePath", "fileName") if "tablePath" in item else ("tableId",)
-        table = self.log_store if "tablePath" in item else self.coordinator
+        table = self.log_store if "tablePath" in item else self.registry
         self.dynamodb.delete_item(TableName=table, Key={name: item[name] for name in names})
 
     def items(self, table: str) -> list[dict[str, Any]]:
@@ -86,17 +73,7 @@ class World:
         return {key: self.read(key) for key in self.keys()}, *self.snapshot_of_items()
 
     def snapshot_of_items(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        return self.items(self.log_store), self.items(self.coordinator)
-
-    def _table(self, name: str, *keys: str) -> str:
-        kinds = list(zip(keys, ("HASH", "RANGE"), strict=False))
-        self.dynamodb.create_table(
-            TableName=name,
-            KeySchema=[{"AttributeName": key, "KeyType": kind} for key, kind in kinds],
-            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
-            BillingMode="PAY_PER_REQUEST",
-        )
-        return name
+        return self.items(self.log_store), self.items(self.registry)
 
 
 class Meddled:

@@ -132,17 +132,8 @@ def named_temp_file(console: Console) -> tuple[DeltaTable, str, bytes]:
 
 def contended(console: Console) -> tuple[DeltaTable, str, bytes]:
     """A coordinated table of whose version 2 a staged file was removed that nothing told from the winner's."""
-    console.coordinated(TELEMETRY, published=4, waiting=0)
-    info = commit_info(in_commit_timestamp=EPOCH_MS + 2)["commitInfo"]
-    log = f"{TELEMETRY}/_delta_log"
-    for key, name in (
-        (f"{log}/{2:020d}.json", "winner"),
-        (f"{log}/_staged_commits/{2:020d}.{UUID}.json", "winner"),
-        (f"{log}/_staged_commits/{2:020d}.rival.json", "rival"),
-    ):
-        console.lake.put(key, commit_bytes({"commitInfo": {**info, "txnId": name}}))
-    table = console.observed(TELEMETRY)
-    rival = f"{log}/_staged_commits/{2:020d}.rival.json"
+    table = console.contended(TELEMETRY)
+    rival = f"{TELEMETRY}/_delta_log/_staged_commits/{2:020d}.rival.json"
     data = console.bytes_of(rival)
     repaired(console, table, "remove-orphans")
     return table, rival, data

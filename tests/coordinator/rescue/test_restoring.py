@@ -12,7 +12,7 @@ from changes.gate import NameNotTyped, PlanNeeded
 from coordinator.models import DeltaTable
 from coordinator.repairs.reading import account_of
 from coordinator.repairs.rescue import table_note
-from coordinator.rescue import actions, listing
+from coordinator.rescue import actions, reading
 from coordinator.rescue.copies import rescue_prefix
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
@@ -72,8 +72,8 @@ def test_foreign_objects_hide_no_copy_and_the_newest_are_shown(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, _ = saved.abandoned(console)
-    monkeypatch.setattr(listing, "MOST_COPIES", 2)
-    monkeypatch.setattr(listing, "MOST_UNREADABLE", 1)
+    monkeypatch.setattr(reading, "MOST_COPIES", 2)
+    monkeypatch.setattr(reading, "MOST_UNREADABLE", 1)
     for day in (1, 2, 3):
         key = f"{rescue_prefix(table.place)}2020110{day}T000000Z-remove-orphans/_delta_log/.tmp/{3:020d}.json.{UUID}"
         console.lake.put(key, b"x")
@@ -86,7 +86,7 @@ def test_foreign_objects_hide_no_copy_and_the_newest_are_shown(
     assert [one["kind"] for one in found] == ["entry", "temp-file", None]
     assert found[1]["saved_at"] == "2020-11-03T00:00:00Z"
     assert (job.result["left_out"], job.result["more"]) == (5, False)
-    monkeypatch.setattr(listing, "MOST_LOOKED_AT", 2)
+    monkeypatch.setattr(reading, "MOST_LOOKED_AT", 2)
     job = console.run(actions.list_copies_of(actor(Role.OPERATOR), table))
     assert (job.result["left_out"], job.result["more"]) == (1, True)
 
@@ -94,7 +94,7 @@ def test_foreign_objects_hide_no_copy_and_the_newest_are_shown(
 def test_a_bucket_that_refuses_is_named_and_ends_nothing(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = saved.abandoned(console)
     other = console.lost("sales/other")
-    real: Any = listing.list_copies
+    real: Any = reading.list_copies
 
     def refusing(lake: Any, place: Any) -> Any:
         if place.key == "sales/other":
