@@ -8,19 +8,7 @@ from collections.abc import Callable
 
 import benchmarks
 
-NOT_BENCHMARKS = frozenset(
-    {
-        "__main__",
-        "backup_data",
-        "backup_endpoint",
-        "backup_session",
-        "backup_standin",
-        "backup_table",
-        "harness",
-        "standin",
-        "standin_data",
-    }
-)
+NOT_BENCHMARKS = frozenset({"__main__", "answers", "backup_data", "backup_session", "harness", "server"})
 
 
 def main_of(name: str) -> Callable[[], None] | None:

@@ -6,20 +6,21 @@ reading the manifest, asking what is there already, copying, and the completion 
 whose CPU is told; manifest and report, which s5cmd has on this machine's disk, are answered without delay.
 """
 
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import c_longlong
 from pathlib import Path
 
-from benchmarks.backup_data import BUCKET, HOME, SOURCE, VAULT
-from benchmarks.backup_endpoint import emptied
+from benchmarks.answers import ETAG, copying, filing
+from benchmarks.backup_data import BUCKET, HOME, SOURCE, VAULT, emptied
 from benchmarks.backup_session import Session, levee_conf
-from benchmarks.backup_standin import ETAG, CopyStandin, copying_s3
-from benchmarks.backup_table import ratio_line, tell
-from benchmarks.harness import ROUNDS, Contest, compete
+from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
+from benchmarks.server import serve
 
 OBJECTS, BYTES, LATENCY, THREADS = 5_000, 4096, 0.030, 10
 UNTIMED = 2
@@ -28,61 +29,43 @@ LEVEE, S5CMD, BOTO3 = "levee", "s5cmd run", "boto3, 10 threads"
 
 def main() -> None:
     """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_OBJECTS set other numbers."""
-    rounds = int(os.environ.get("LEVEE_BENCH_ROUNDS", ROUNDS))
-    objects = int(os.environ.get("LEVEE_BENCH_OBJECTS", OBJECTS))
-    contest, share = measure(objects, rounds)
-    tell(f"Copying {objects:,} objects at {LATENCY * 1000:.0f} ms, {rounds} rounds", contest, {})
-    for name in contest.laps:
-        print(f"{name:36} {objects / contest.wall(name):9,.0f} copies/s, the stand-in at {share[name]:.0%} of a core")
+    objects, rounds = asked("OBJECTS", OBJECTS), asked("ROUNDS", ROUNDS)
+    keys = [f"lake/t1/day=2026-11-{1 + i % 28:02}/part-{i:06}.parquet" for i in range(objects)]
+    count = multiprocessing.get_context("fork").Value(c_longlong, 0)
+    used: dict[str, list[float]] = {LEVEE: [], S5CMD: [], BOTO3: []}
+    (HOME / BUCKET).mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as folder,
+        serve(copying(filing(HOME), BUCKET, count), latency=LATENCY, processes=3) as s3,
+        Session(levee_conf(s3.url, Path(folder) / "spark"), Path(folder) / "spark", s3.url) as spark,
+    ):
+
+        def counted(name: str, run: Callable[[], object]) -> Callable[[], object]:
+            """The run, answering how many copies the stand-in made for it."""
+
+            def lap() -> int:
+                cpu, copies = s3.cpu_seconds(), count.value
+                run()
+                used[name].append(s3.cpu_seconds() - cpu)
+                return int(count.value - copies)
+
+            return lap
+
+        contest = compete(
+            {
+                LEVEE: counted(LEVEE, lambda: _by_levee(spark, keys)),
+                S5CMD: counted(S5CMD, lambda: _by_s5cmd(s3.url, keys, Path(folder))),
+                BOTO3: counted(BOTO3, lambda: _by_boto3(s3.url, keys)),
+            },
+            rounds=rounds,
+            untimed=UNTIMED,
+        )
+    tell(f"Copying {objects:,} objects at {LATENCY * 1000:.0f} ms", contest)
+    for name, laps in contest.laps.items():
+        share = sum(used[name][UNTIMED:]) / sum(lap.wall for lap in laps)
+        print(f"{name:36} {objects / contest.wall(name):9,.0f} copies/s, the stand-in at {share:.0%} of a core")
     ratio_line(contest, LEVEE, S5CMD, at_most=1.0)
     ratio_line(contest, LEVEE, BOTO3, at_most=1 / 3)
-
-
-def measure(
-    objects: int, rounds: int, *, untimed: int = UNTIMED, latency: float = LATENCY
-) -> tuple[Contest, dict[str, float]]:
-    """The laps after the first `untimed`, and the stand-in's share of a core during each contestant's laps."""
-    keys = [f"lake/t1/day=2026-11-{1 + i % 28:02}/part-{i:06}.parquet" for i in range(objects)]
-    used: dict[str, list[float]] = {}
-    with (
-        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=_home()) as folder,
-        copying_s3(latency=latency, home=HOME) as standin,
-        Session(
-            levee_conf(standin.url, Path(folder) / "spark"),
-            Path(folder) / "spark",
-            standin.url,
-        ) as spark,
-    ):
-        runs = {
-            LEVEE: lambda: _by_levee(spark, keys),
-            S5CMD: lambda: _by_s5cmd(standin.url, keys, Path(folder)),
-            BOTO3: lambda: _by_boto3(standin.url, keys),
-        }
-        contest = compete(
-            {name: _counted(name, run, standin, used) for name, run in runs.items()}, rounds=rounds + untimed
-        )
-    laps = {name: laps[untimed:] for name, laps in contest.laps.items()}
-    share = {name: sum(used[name][untimed:]) / sum(lap.wall for lap in laps[name]) for name in laps}
-    return Contest(laps), share
-
-
-def _home() -> Path:
-    (HOME / BUCKET).mkdir(parents=True, exist_ok=True)
-    return HOME
-
-
-def _counted(
-    name: str, run: Callable[[], object], standin: CopyStandin, used: dict[str, list[float]]
-) -> Callable[[], object]:
-    """The run, answering how many copies the stand-in made for it."""
-
-    def counted() -> int:
-        cpu, copies = standin.cpu_seconds(), standin.copies
-        run()
-        used.setdefault(name, []).append(standin.cpu_seconds() - cpu)
-        return standin.copies - copies
-
-    return counted
 
 
 def _by_levee(spark: Session, keys: list[str]) -> None:
@@ -100,7 +83,7 @@ def _by_levee(spark: Session, keys: list[str]) -> None:
         "report": {"bucket": BUCKET, "prefix": "copy/report"},
         "token": "bench",
     }
-    result = spark.call("benchmarks.backup_session:levee_job", {"kind": "backup_copy", "params": params})["result"]
+    result = spark.call("benchmarks.backup_session:levee_job", {"kind": "backup_copy", "params": params})
     assert result == {"done": count, "failed": 0}, result
 
 

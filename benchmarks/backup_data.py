@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 from lake.spark.settings import ROOT
@@ -26,7 +27,7 @@ select
     case when v % 1000 = 7 then 6442450944 else 1024 + v % 134217728 end::bigint as size,
     timestamp '2026-01-01' + to_seconds((case when v % 300 = 11 then 28512000 else v % 27000000 end)::bigint)
         as last_modified_date,
-    md5((i + case when v % 100 = 13 then {day} else 0 end)::varchar) as e_tag,
+    md5(i::varchar) as e_tag,
     case when v % 200 = 17 then 'GLACIER' else 'STANDARD' end as storage_class,
     'SSE-S3' as encryption_status
 from (
@@ -34,7 +35,6 @@ from (
     from range({first}, {last}) as numbers(i)
     join roots on roots.number = cast(floor(pow({tables} + 1, (hash(i + 5) % 1000003) / 1000003.0)) as bigint) - 1
 )
-where {day} = 0 or v % 100 != 29
 """
 _ROOTS = """
 create temp table roots as
@@ -46,18 +46,18 @@ from range({tables}) as numbers(number)
 """
 
 
-def inventory(rows: int = ROWS, *, day: int = 1) -> Path:
-    """The folder of an inventory of `rows` objects; on day 2 one in a hundred has gone and one has another ETag.
+def inventory(rows: int = ROWS) -> Path:
+    """The folder of an inventory of `rows` objects.
 
     Below it lie `data/*.parquet` and `manifest.json`, which names s3://BUCKET/<this folder's name>/data/….
     """
-    home = HOME / BUCKET / f"inventory-{rows}-{day}"
+    home = HOME / BUCKET / f"inventory-{rows}"
     if not (home / "manifest.json").is_file():
-        _make(home, rows, day)
+        _make(home, rows)
     return home
 
 
-def _make(home: Path, rows: int, day: int) -> None:
+def _make(home: Path, rows: int) -> None:
     import duckdb
 
     (home / "data").mkdir(parents=True, exist_ok=True)
@@ -65,9 +65,7 @@ def _make(home: Path, rows: int, day: int) -> None:
     with duckdb.connect() as database:
         database.execute(_ROOTS.format(tables=TABLES))
         for number, first in enumerate(range(0, rows, step)):
-            query = _OBJECTS.format(
-                source=SOURCE, tables=TABLES, first=first, last=min(rows, first + step), day=day - 1
-            )
+            query = _OBJECTS.format(source=SOURCE, tables=TABLES, first=first, last=min(rows, first + step))
             database.execute(f"copy ({query}) to '{home}/data/{number}.parquet' (compression snappy)")
     names = sorted(path.name for path in (home / "data").iterdir())
     manifest = {
@@ -82,3 +80,10 @@ def _make(home: Path, rows: int, day: int) -> None:
         ],
     }
     (home / "manifest.json").write_text(json.dumps(manifest))
+
+
+def emptied(folder: Path) -> Path:
+    """That folder, with nothing in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

@@ -6,18 +6,17 @@ hundred failed, one in a thousand is in no report. The destination's listing is 
 S3's work. The session is warm: the first laps do not count.
 """
 
-import os
 import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.backup_data import BUCKET, CUT_OFF, HOME, SOURCE, inventory
-from benchmarks.backup_endpoint import emptied, file_endpoint
-from benchmarks.backup_session import Peak, Session, levee_conf
-from benchmarks.backup_table import ratio_line, tell
-from benchmarks.harness import ROUNDS, Contest, compete
+from benchmarks.answers import filing
+from benchmarks.backup_data import BUCKET, CUT_OFF, HOME, SOURCE, emptied, inventory
+from benchmarks.backup_session import Session, levee_conf
+from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
+from benchmarks.server import serve
 
 ROWS = 1_000_000
 UNTIMED = 2
@@ -28,37 +27,27 @@ Counts = dict[str, list[int]]
 
 def main() -> None:
     """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_ROWS set other numbers."""
-    rounds = int(os.environ.get("LEVEE_BENCH_ROUNDS", ROUNDS))
-    rows = int(os.environ.get("LEVEE_BENCH_ROWS", ROWS))
-    peaks: dict[str, float] = {}
-    contest = measure(rows, rounds, peaks)
-    tell(f"Reconciling a report of {rows:,} lines, {rounds} rounds", contest, peaks)
-    ratio_line(contest, LEVEE, DUCKDB, at_most=2.0)
-
-
-def measure(rows: int, rounds: int, peaks: dict[str, float], *, untimed: int = UNTIMED) -> Contest:
-    """The laps after the first `untimed`; `peaks` gets the most resident MB of Levee's session."""
+    rows = asked("ROWS", ROWS)
     home = _reported(rows)
     with (
         tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as scratch,
-        file_endpoint(HOME) as origin,
-        Session(levee_conf(origin, Path(scratch)), Path(scratch)) as session,
+        serve(filing(HOME)) as s3,
+        Session(levee_conf(s3.url, Path(scratch)), Path(scratch)) as session,
     ):
         slots = session.call("benchmarks.backup_reconcile:slots_of", {})
         work = {"home": home.name, "rows": rows, "slots": slots}
 
         def by_levee() -> Counts:
             emptied(HOME / BUCKET / "reconciled")
-            with Peak(session) as peak:
-                found = session.call("benchmarks.backup_reconcile:levee_reconciliation", work)
-            peaks[LEVEE] = max(peaks.get(LEVEE, 0.0), peak.megabytes)
-            return dict(found)
+            return dict(session.call("benchmarks.backup_reconcile:levee_reconciliation", work))
 
         contest = compete(
             {LEVEE: by_levee, DUCKDB: lambda: duckdb_reconciliation(home, emptied(HOME / BUCKET / "settled"))},
-            rounds=rounds + untimed,
+            rounds=asked("ROUNDS", ROUNDS),
+            untimed=UNTIMED,
         )
-    return Contest({name: laps[untimed:] for name, laps in contest.laps.items()})
+    tell(f"Reconciling a report of {rows:,} lines", contest)
+    ratio_line(contest, LEVEE, DUCKDB, at_most=2.0)
 
 
 def slots_of(spark: Any, params: Mapping[str, Any]) -> int:

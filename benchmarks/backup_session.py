@@ -1,4 +1,4 @@
-"""One warm Spark in a child process, asked by name for Levee's own jobs or for a contestant of the benchmarks.
+"""One warm Spark in a child process, asked by name for Levee's own work.
 
 `s3a://bench/…` is a folder of this machine (a Hadoop mount table), as DuckDB reads no S3 here: what is compared is the
 work on the rows. What Levee's executors send to S3 themselves goes to the stand-in at the session's endpoint.
@@ -7,24 +7,18 @@ work on the rows. What Levee's executors send to S3 themselves goes to the stand
 import importlib
 import json
 import os
-import resource
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any, Self
 
 from lake.spark.deployment import Deployment
-from lake.spark.jars import class_path, fetch
-from lake.spark.session import LakeEndpoint, delta_settings
+from lake.spark.jars import fetch
+from lake.spark.session import LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
 
 JARS_HOME = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
-MEGABYTE = 1024.0**2
-SAMPLE_SECONDS = 0.2
 
 
 def settings(origin: str, master: str = "local[*]") -> WorkerSettings:
@@ -49,19 +43,6 @@ def mounted(bucket: str, folder: Path) -> dict[str, str]:
 def levee_conf(origin: str, scratch: Path) -> dict[str, str]:
     """What Levee's worker starts Spark with."""
     return session_conf(settings(origin), JARS_HOME, scratch)
-
-
-def plain_conf(scratch: Path) -> dict[str, str]:
-    """Spark's defaults, with as many cores and as much memory."""
-    return delta_settings() | {
-        "spark.master": "local[*]",
-        "spark.driver.memory": levee_conf("", scratch)["spark.driver.memory"],
-        "spark.driver.extraClassPath": class_path(JARS_HOME),
-        "spark.local.dir": str(scratch),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-        "spark.log.level": "ERROR",
-    }
 
 
 class Session:
@@ -98,11 +79,6 @@ class Session:
         self._say([name, params])
         return self._hear()
 
-    @property
-    def pid(self) -> int:
-        """Its process id, which is its process group's too."""
-        return self._process.pid
-
     def _say(self, what: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(what) + "\n")
@@ -116,67 +92,12 @@ class Session:
         raise AssertionError(self._log.read_text()[-6000:])
 
 
-class Peak:
-    """The most resident memory of a session's processes while the block lasts, in MB: JVM and Python workers."""
-
-    def __init__(self, session: Session) -> None:
-        self._pid = session.pid
-        self._done = Event()
-        self._thread = Thread(target=self._watch, daemon=True)
-        self.megabytes = 0.0
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(SAMPLE_SECONDS):
-            self.megabytes = max(self.megabytes, resident(self._pid))
-
-
-def resident(pid: int) -> float:
-    """Resident MB of a process and all below it; what forked ones share counts once for each."""
-    return sum(int(fields[21]) for fields in _family(pid)) * resource.getpagesize() / MEGABYTE
-
-
-def cpu_seconds(pid: int) -> float:
-    """User and system seconds of a process and all below it, with those that they waited for."""
-    return sum(sum(map(int, fields[11:15])) for fields in _family(pid)) / os.sysconf("SC_CLK_TCK")
-
-
-def _family(pid: int) -> list[list[str]]:
-    """The fields of /proc/…/stat behind the name; Spark's Python workers are in process groups of their own."""
-    found: dict[int, list[str]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
-    family, grew = {pid}, True
-    while grew:
-        more = {one for one, fields in found.items() if int(fields[1]) in family} - family
-        family, grew = family | more, bool(more)
-    return [found[one] for one in family if one in found]
-
-
 def levee_job(spark: Any, params: Mapping[str, Any]) -> Any:
     """Run Levee's job `kind` as its worker does."""
     from lake.spark.jobs.registry import JOBS
     from lake.spark.jobs.report import Report
 
-    steps: list[tuple[str, float]] = []
-
-    def send(**message: Any) -> None:
-        if message.get("kind") == "step":
-            steps.append((str(message["name"]), time.perf_counter()))
-
-    result = JOBS[params["kind"]](spark, params["params"], Report(send))
-    ended = [at for _, at in steps[1:]] + [time.perf_counter()]
-    told = [(name, end - at) for (name, at), end in zip(steps, ended, strict=True)]
-    return {"result": result, "steps": told}
+    return JOBS[params["kind"]](spark, params["params"], Report(lambda **message: None))
 
 
 def serve() -> None:

@@ -1,6 +1,5 @@
 """Reading a whole log store: Levee's scan against a boto3 paginator, four segments in threads each."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,16 +7,16 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from benchmarks.harness import compete, print_table
-from benchmarks.standin import Standin, serve_data
-from benchmarks.standin_data import StoredTable
+from benchmarks.answers import StoredTable, reading
+from benchmarks.harness import asked, compete, ratio_line, tell
+from benchmarks.server import serve
 from lake.aws.access import Access, open_lake
 
 ITEMS = 1_000_000
 TABLES = 500
 SEGMENTS = 4
 LATENCY_SECONDS = 0.030
-TARGET = 3.0
+LEVEE, BOTO3 = "levee", "boto3 paginator"
 
 
 def entries(count: int) -> Iterator[dict[str, Any]]:
@@ -59,21 +58,15 @@ def scan_with_boto3(url: str) -> int:
 
 def main() -> None:
     """LEVEE_BENCH_ITEMS sets another number of items."""
-    count = int(os.environ.get("LEVEE_BENCH_ITEMS", ITEMS))
+    count = asked("ITEMS", ITEMS)
     table = StoredTable("delta_log", "tablePath", "fileName", entries(count))
-    with serve_data({}, {"delta_log": table}, latency=LATENCY_SECONDS, processes=2) as standin:
-        _compare(standin, count)
-
-
-def _compare(standin: Standin, count: int) -> None:
-    contest = compete(
-        {"levee": lambda: scan_with_levee(standin.url), "boto3 paginator": lambda: scan_with_boto3(standin.url)}
-    )
-    assert contest.laps["levee"][0].result == count, "items were lost"
-    title = f"Scan of {count:,} log store items, {SEGMENTS} segments, {LATENCY_SECONDS * 1000:.0f} ms a page"
-    print_table(title, contest, product="levee", target=TARGET)
-    wall = sum(lap.wall for laps in contest.laps.values() for lap in laps)
-    print(f"The stand-in used {standin.cpu_seconds():.1f} CPU seconds in {wall:.1f} s.")
+    with serve(reading({}, {"delta_log": table}), latency=LATENCY_SECONDS) as standin:
+        contest = compete({LEVEE: lambda: scan_with_levee(standin.url), BOTO3: lambda: scan_with_boto3(standin.url)})
+        assert contest.laps[LEVEE][0].result == count, "items were lost"
+        tell(f"Scan of {count:,} log store items, {SEGMENTS} segments, {LATENCY_SECONDS * 1000:.0f} ms a page", contest)
+        ratio_line(contest, LEVEE, BOTO3, at_most=1 / 3)
+        wall = sum(lap.wall for laps in contest.laps.values() for lap in laps)
+        print(f"The stand-in used {standin.cpu_seconds():.1f} CPU seconds in {wall:.1f} s.")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Only ratios within one run mean anything: the machine is shared and another day 
 """
 
 import gc
-import resource
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,9 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Lap:
-    """One contestant's one round: wall and CPU seconds of this process, all its threads and ended children included."""
+    """One contestant's one round in wall seconds, and its result."""
 
     wall: float
-    cpu: float
     result: object
 
 
@@ -33,54 +32,51 @@ class Contest:
         """Median wall seconds."""
         return statistics.median(lap.wall for lap in self.laps[name])
 
-    def cpu(self, name: str) -> float:
-        """Median CPU seconds."""
-        return statistics.median(lap.cpu for lap in self.laps[name])
 
-    def ratio(self, product: str, peer: str) -> float:
-        """How many times faster the product is than the peer: the peer's median wall over the product's."""
-        return self.wall(peer) / self.wall(product)
+def asked(name: str, usual: int) -> int:
+    """The number that the variable LEVEE_BENCH_<name> sets, else the usual one."""
+    return int(os.environ.get(f"LEVEE_BENCH_{name}", usual))
 
 
-def compete(contestants: Mapping[str, Work], *, rounds: int = ROUNDS) -> Contest:
-    """Run every contestant in every round, A B then B A. Raises AssertionError where their results differ."""
+def compete(contestants: Mapping[str, Work], *, rounds: int = ROUNDS, untimed: int = 0) -> Contest:
+    """Run every contestant in every round, A B then B A; the first `untimed` rounds warm up and do not count.
+
+    Raises AssertionError where their results differ.
+    """
     laps: dict[str, list[Lap]] = {name: [] for name in contestants}
-    for number in range(rounds):
+    for number in range(untimed + rounds):
         order = sorted(contestants, key=list(contestants).index, reverse=number % 2 == 1)
         for name in order:
-            laps[name].append(run_lap(contestants[name]))
+            laps[name].append(_run_lap(contestants[name]))
         results = {name: laps[name][-1].result for name in contestants}
         assert len(set(map(repr, results.values()))) == 1, f"the results differ: {results}"
-    return Contest(laps)
+    return Contest({name: done[untimed:] for name, done in laps.items()})
 
 
-def run_lap(work: Work) -> Lap:
+def _run_lap(work: Work) -> Lap:
     """Time one call of `work`, garbage of earlier laps collected first."""
     gc.collect()
-    wall, cpu = time.perf_counter(), _cpu_seconds()
+    began = time.perf_counter()
     result = work()
-    return Lap(time.perf_counter() - wall, _cpu_seconds() - cpu, result)
+    return Lap(time.perf_counter() - began, result)
 
 
-def _cpu_seconds() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def print_table(title: str, contest: Contest, *, product: str, target: float) -> None:
-    """Medians, extremes, CPU and the ratio of each contestant to the product, and whether the target was reached."""
-    print(f"\n{title}")
-    print(f"{'':28} {'median s':>9} {'min':>8} {'max':>8} {'CPU s':>8} {'ratio':>7}")
+def tell(title: str, contest: Contest) -> None:
+    """A line for each contestant."""
+    print(f"\n{title}, {len(next(iter(contest.laps.values())))} rounds (load {os.getloadavg()[0]:.1f})")
+    print(f"{'':36} {'median s':>9} {'min':>8} {'max':>8}")
     for name, laps in contest.laps.items():
         walls = [lap.wall for lap in laps]
-        ratio = contest.ratio(product, name)
-        print(
-            f"{name:28} {contest.wall(name):9.3f} {min(walls):8.3f} {max(walls):8.3f} "
-            f"{contest.cpu(name):8.3f} {ratio:6.2f}x"
-        )
-    for name in contest.laps:
-        if name != product:
-            reached = contest.ratio(product, name)
-            verdict = "reached" if reached >= target else "MISSED"
-            rounds = len(contest.laps[name])
-            print(f"{product} against {name}: {reached:.2f}x in {rounds} rounds, target {target:g}x {verdict}")
+        print(f"{name:36} {contest.wall(name):9.3f} {min(walls):8.3f} {max(walls):8.3f}")
+
+
+def ratio_line(contest: Contest, product: str, peer: str, *, at_most: float) -> None:
+    """The product's median time in units of the peer's, and by pairs of one round."""
+    pairs = zip(contest.laps[product], contest.laps[peer], strict=True)
+    each = sorted(one.wall / other.wall for one, other in pairs)
+    ratio = contest.wall(product) / contest.wall(peer)
+    verdict = "reached" if ratio <= at_most else "MISSED"
+    print(
+        f"{product} takes {ratio:.2f}x the time of {peer} (pairs {each[0]:.2f} to {each[-1]:.2f}), "
+        f"target at most {at_most:.2f}x {verdict}"
+    )

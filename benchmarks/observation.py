@@ -15,38 +15,41 @@ from typing import Any
 import boto3
 import deltalake
 
-from benchmarks.harness import Contest, compete, print_table
-from benchmarks.standin import Standin, serve
+from benchmarks.answers import Bucket, StoredTable, reading
+from benchmarks.harness import asked, compete, ratio_line, tell
+from benchmarks.server import Standin, serve
 
 TABLES = 500
 COMMITS = 20
 CHECKPOINT = 10
 LATENCY_SECONDS = 0.005
-PEER = "boto3 + deltalake"
+FIRST, UNCHANGED, PEER = "levee, first pass", "levee, unchanged pass", "boto3 + deltalake"
 STORE = "delta_log"
 BUCKET = "lake"
 MODIFIED = 1_790_000_000_000
 
 
 def main() -> None:
-    """Run both contests with `TABLES` tables and print their tables and the requests of each pass."""
-    roots = [f"warehouse/t{number:04d}" for number in range(TABLES)]
-    with serve(_objects(roots), {STORE: _items(roots)}, latency=LATENCY_SECONDS) as standin, _console():
+    """LEVEE_BENCH_TABLES sets another number of tables."""
+    tables = asked("TABLES", TABLES)
+    roots = [f"warehouse/t{number:04d}" for number in range(tables)]
+    log = _log()
+    objects = {f"{root}/_delta_log/{name}": body for root in roots for name, body in log.items()}
+    items = (_item(root, version) for root in roots for version in range(COMMITS))
+    answer = reading({BUCKET: Bucket(objects)}, {STORE: StoredTable(STORE, "tablePath", "fileName", items)})
+    with serve(answer, latency=LATENCY_SECONDS) as standin, _console():
         levee = _Levee(standin)
         levee.first_pass()
-        contestants = {
-            "levee, first pass": levee.first_pass,
-            "levee, unchanged pass": levee.unchanged_pass,
-            PEER: lambda: _peer(standin, roots),
-        }
         before = standin.cpu_seconds()
-        contest = compete(contestants)
+        contest = compete(
+            {FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin, roots)}
+        )
         walls = sum(lap.wall for laps in contest.laps.values() for lap in laps)
-        for name, target in (("levee, first pass", 3), ("levee, unchanged pass", 10)):
-            pair = Contest({name: contest.laps[name], PEER: contest.laps[PEER]})
-            print_table(f"Observing {TABLES} tables of {COMMITS} commits", pair, product=name, target=target)
-        print(f"levee, first pass: {levee.first_requests / TABLES:.2f} requests a table")
-        print(f"levee, unchanged pass: {levee.unchanged_requests / TABLES:.2f} requests a table")
+        tell(f"Observing {tables} tables of {COMMITS} commits", contest)
+        ratio_line(contest, FIRST, PEER, at_most=1 / 3)
+        ratio_line(contest, UNCHANGED, PEER, at_most=1 / 10)
+        print(f"{FIRST}: {levee.first_requests / tables:.2f} requests a table")
+        print(f"{UNCHANGED}: {levee.unchanged_requests / tables:.2f} requests a table")
         busy = (standin.cpu_seconds() - before) / walls
         print(f"stand-in: {busy:.0%} of a core, {LATENCY_SECONDS * 1000:g} ms a request")
 
@@ -145,11 +148,6 @@ def _console() -> Iterator[None]:
         yield
 
 
-def _objects(roots: list[str]) -> dict[tuple[str, str], bytes]:
-    log = _log()
-    return {(BUCKET, f"{root}/_delta_log/{name}"): body for root in roots for name, body in log.items()}
-
-
 def _log() -> dict[str, bytes]:
     """The files of one log as deltalake writes them, and a `.crc` for each version as Spark adds."""
     import pyarrow as pa
@@ -169,10 +167,6 @@ def _log() -> dict[str, bytes]:
             crc | {"metadata": state["metaData"], "protocol": state["protocol"]}
         ).encode()
     return files
-
-
-def _items(roots: list[str]) -> list[dict[str, Any]]:
-    return [_item(root, version) for root in roots for version in range(COMMITS)]
 
 
 def _item(root: str, version: int) -> dict[str, Any]:

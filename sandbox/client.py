@@ -77,9 +77,9 @@ class Client:
     def delete(self, bucket: str, key: str) -> None:
         self._s3("DELETE", bucket, key)
 
-    def list(self, bucket: str, prefix: str, *, page_size: int = 1000) -> Iterator[tuple[str, int]]:
+    def list(self, bucket: str, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield (key, size in bytes) of every object under a prefix, in the order of the keys."""
-        query = {"list-type": "2", "prefix": prefix, "max-keys": str(page_size)}
+        query = {"list-type": "2", "prefix": prefix}
         while True:
             root = ElementTree.fromstring(self._s3("GET", bucket, query=query).data)  # noqa: S314 - a local server's answer
             space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""

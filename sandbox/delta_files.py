@@ -4,7 +4,7 @@ import io
 import json
 import random
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -43,48 +43,29 @@ class DataFile:
 
 
 def data_file(shape: Shape, at: float, rows: int, seed: int) -> DataFile:
-    """Make one Parquet file of plausible rows for a commit at epoch seconds `at`; the same seed gives the same rows."""
+    """Make one Parquet file of plausible rows for a commit at epoch seconds `at`; the same seed gives the same rows.
+
+    Columns are long, double or string, and those of the partition dates: the day of the commit.
+    """
     # Not at the top: the recipes of the samples are read by many who make none.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     dice = random.Random(seed)
-    stored = [(name, kind) for name, kind in shape.fields if name not in shape.partition_by]
-    types = _arrow_types()
-    arrays = [pa.array([_value(kind, dice, at, seed, row) for row in range(rows)], types[kind]) for _, kind in stored]
-    out = io.BytesIO()
-    pq.write_table(pa.table(arrays, names=[name for name, _ in stored]), out, compression="snappy")
-    values = {name: _partition_value(dict(shape.fields)[name], dice, at) for name in shape.partition_by}
-    folder = "".join(f"{name}={quote(value, safe='')}/" for name, value in values.items())
-    name = f"part-00000-{uuid.UUID(int=dice.getrandbits(128), version=4)}-c000.snappy.parquet"
-    return DataFile(folder + name, out.getvalue(), rows, values)
-
-
-def _arrow_types() -> dict[str, Any]:
-    import pyarrow as pa
-
-    return {
-        "long": pa.int64(),
-        "double": pa.float64(),
-        "string": pa.string(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us", tz="UTC"),
+    values: dict[str, Callable[[int], object]] = {
+        "long": lambda row: seed * 1000 + row,
+        "double": lambda row: round(dice.uniform(1, 900), 2),
+        "string": lambda row: dice.choice(_WORDS),
     }
-
-
-def _value(kind: str, dice: random.Random, at: float, seed: int, row: int) -> Any:
-    moment = datetime.fromtimestamp(at - dice.random() * 3600, UTC)
-    if kind == "long":
-        return seed * 1000 + row
-    if kind == "double":
-        return round(dice.uniform(1, 900), 2)
-    if kind == "string":
-        return dice.choice(_WORDS)
-    return moment.date() if kind == "date" else moment
-
-
-def _partition_value(kind: str, dice: random.Random, at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if kind == "date" else dice.choice(_WORDS)
+    types = {"long": pa.int64(), "double": pa.float64(), "string": pa.string()}
+    stored = [(name, kind) for name, kind in shape.fields if name not in shape.partition_by]
+    table = {name: pa.array([values[kind](row) for row in range(rows)], types[kind]) for name, kind in stored}
+    out = io.BytesIO()
+    pq.write_table(pa.table(table), out, compression="snappy")
+    days = {name: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for name in shape.partition_by}
+    folder = "".join(f"{name}={day}/" for name, day in days.items())
+    name = f"part-00000-{uuid.UUID(int=dice.getrandbits(128), version=4)}-c000.snappy.parquet"
+    return DataFile(folder + name, out.getvalue(), rows, days)
 
 
 def creation(shape: Shape, name: str, at: float) -> list[Action]:
@@ -116,14 +97,6 @@ def append(version: int, files: Sequence[DataFile], at: float) -> list[Action]:
     return [info, *(add(file, at) for file in files)]
 
 
-def compaction(version: int, old: Sequence[DataFile], new: DataFile, at: float) -> list[Action]:
-    """Actions of an OPTIMIZE that puts one file in the place of several."""
-    metrics = {"numRemovedFiles": str(len(old)), "numAddedFiles": "1"}
-    info = commit_info("OPTIMIZE", at, {"predicate": "[]"}, read_version=version - 1, metrics=metrics)
-    removed = [_remove(file, at) for file in old]
-    return [info, add(new, at, data_change=False), *removed]
-
-
 def commit_info(
     operation: str,
     at: float,
@@ -137,7 +110,7 @@ def commit_info(
         "operation": operation,
         "operationParameters": parameters,
         "isolationLevel": "Serializable",
-        "isBlindAppend": operation != "OPTIMIZE",
+        "isBlindAppend": True,
         "operationMetrics": metrics or {},
         "engineInfo": ENGINE,
         "txnId": str(uuid.uuid4()),
@@ -147,28 +120,15 @@ def commit_info(
     return {"commitInfo": info}
 
 
-def add(file: DataFile, at: float, *, data_change: bool = True) -> Action:
+def add(file: DataFile, at: float) -> Action:
     return {
         "add": {
             "path": quote(file.path),
             "partitionValues": file.partition_values,
             "size": len(file.data),
             "modificationTime": int(at * 1000),
-            "dataChange": data_change,
+            "dataChange": True,
             "stats": json.dumps({"numRecords": file.rows}),
-        }
-    }
-
-
-def _remove(file: DataFile, at: float) -> Action:
-    return {
-        "remove": {
-            "path": quote(file.path),
-            "deletionTimestamp": int(at * 1000),
-            "dataChange": False,
-            "extendedFileMetadata": True,
-            "partitionValues": file.partition_values,
-            "size": len(file.data),
         }
     }
 

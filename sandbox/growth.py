@@ -1,15 +1,13 @@
 """A log store table while it grows: laid-down history, commits through the protocol, and what befalls them."""
 
-import random
 import time
+import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sandbox.client import Body
-from sandbox.delta_files import DataFile, Shape, append, commit_bytes, compaction, creation, data_file
+from sandbox.delta_files import Shape, append, commit_bytes, creation, data_file
 from sandbox.log_store_writer import CommitExistsError, Entry, LogStoreTable, Step, file_name, item
-
-COMPACT_EVERY = 12
 
 
 @dataclass
@@ -19,7 +17,6 @@ class Growth:
     table: LogStoreTable
     shape: Shape
     next_version: int = 0
-    live: list[DataFile] = field(default_factory=list)
 
     def history(self, times: Sequence[float], *, ttl_works: bool, keep_temp_files_after: float) -> None:
         """Lay down commits at these epoch seconds as they look long after: published, complete, partly cleaned away.
@@ -56,13 +53,8 @@ class Growth:
         version, seed = self.next_version, hash_of(self.table.key) + self.next_version
         if version == 0:
             return commit_bytes(creation(self.shape, self.table.key.rpartition("/")[2], at))
-        if version % COMPACT_EVERY == 0 and not self.shape.partition_by:
-            merged = self._written(data_file(self.shape, at, 20 * len(self.live), seed), at)
-            actions = compaction(version, self.live, merged, at)
-            self.live = [merged]
-            return commit_bytes(actions)
-        added = self._written(data_file(self.shape, at, 20, seed), at)
-        self.live.append(added)
+        added = data_file(self.shape, at, 20, seed)
+        self.table.client.put(self.table.bucket, f"{self.table.key}/{added.path}", added.data, modified_at=at)
         return commit_bytes(append(version, [added], at))
 
     def put(self, name: str, data: bytes, at: float) -> None:
@@ -77,15 +69,9 @@ class Growth:
             raise LookupError(f"version {self.next_version - 1} of {self.table.table_path} has no entry")
         return entry
 
-    def _written(self, file: DataFile, at: float) -> DataFile:
-        self.table.client.put(self.table.bucket, f"{self.table.key}/{file.path}", file.data, modified_at=at)
-        return file
-
     def _settled_entry(self, at: float) -> Entry:
         name = file_name(self.next_version)
-        unique = f"{random.getrandbits(128):032x}"
-        uuid = "-".join((unique[:8], unique[8:12], unique[12:16], unique[16:20], unique[20:]))
-        return Entry(name, f".tmp/{name}.{uuid}", complete=True, expire_time=int(at) + self.table.ttl)
+        return Entry(name, f".tmp/{name}.{uuid.uuid4()}", complete=True, expire_time=int(at) + self.table.ttl)
 
     def _put_items(self, items: list[Body]) -> None:
         for first in range(0, len(items), 25):

@@ -10,9 +10,9 @@ from sandbox.ground import DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_EXPORTS, DELTA_L
 from sandbox.growth import Growth, Mishap
 from sandbox.log_store_writer import LogStoreTable
 
-ORDERS = Shape(("order_id long", "channel string", "amount double", "ordered_at timestamp"))
-LEDGER = Shape(("entry_id long", "account string", "amount double", "booked_on date"))
-EVENTS = Shape(("event_id long", "kind string", "seen_at timestamp"))
+ORDERS = Shape(("order_id long", "channel string", "amount double"))
+LEDGER = Shape(("entry_id long", "account string", "amount double"))
+EVENTS = Shape(("event_id long", "kind string"))
 SESSIONS = Shape(("session_id long", "country string", "seconds double", "day date"), partition_by=("day",))
 
 

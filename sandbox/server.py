@@ -18,7 +18,6 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from sandbox.client import REGION
 from sandbox.control.batch import BatchOperations
 from sandbox.control.inventories import Inventories
-from sandbox.control.planting import Planting
 from sandbox.control.rules import RuleBook
 from sandbox.legacy_dynamodb import Application, Environ, LegacyDynamoDB
 
@@ -85,7 +84,7 @@ def application() -> Application:
     werkzeug_app.RegexConverter = _AnyCharacter
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
     rules = RuleBook()
-    return OneRegion(LegacyDynamoDB(BatchOperations(Inventories(Planting(Backdating(moto)), rules), rules)))
+    return OneRegion(LegacyDynamoDB(BatchOperations(Inventories(Backdating(moto), rules), rules)))
 
 
 def bind(port: int) -> BaseWSGIServer:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -44,23 +43,13 @@ def end(process: subprocess.Popen[str]) -> int:
         raise
 
 
+@functools.cache
 def sandbox_lake() -> Client:
     """Return a client of the shared sandbox with its log store tables; tests write elsewhere, under tests/."""
-    return _shared()[0]
-
-
-def sandbox_began() -> float:
-    """When the shared sandbox began to make its tables, in epoch seconds."""
-    return _shared()[1]
-
-
-@functools.cache
-def _shared() -> tuple[Client, float]:
     stack = ExitStack()
     ENDINGS.callback(stack.close)
     home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="levee-sandbox-")))
-    began = time.time()
     process = start_sandbox(home, "--no-spark")
     stack.callback(end, process)
     wait_for(process, "all tables are there")
-    return Client((home / "sandbox" / "endpoint").read_text()), began
+    return Client((home / "sandbox" / "endpoint").read_text())

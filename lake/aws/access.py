@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 import botocore.session
@@ -35,24 +34,16 @@ class Access:
     bucket_owners: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
+@dataclass(frozen=True, eq=False)
 class Lake:
     """An open lake; its parts may be used by many threads at once. Close it, or use it as a context manager."""
 
-    def __init__(
-        self,
-        s3: S3,
-        dynamodb: DynamoDB,
-        services: Services,
-        requests: RequestCount,
-        transport: Transport,
-        credentials: CredentialSource,
-    ) -> None:
-        self.s3 = s3
-        self.dynamodb = dynamodb
-        self.services = services
-        self.requests = requests
-        self._transport = transport
-        self._credentials = credentials
+    s3: S3
+    dynamodb: DynamoDB
+    services: Services
+    requests: RequestCount
+    _transport: Transport
+    _credentials: CredentialSource = field(repr=False)
 
     def keys(self) -> tuple[str, str, str]:
         """Key id, secret and session token ("" for a lasting key) that sign now. Raises AwsError without credentials.
@@ -68,9 +59,7 @@ class Lake:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

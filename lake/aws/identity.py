@@ -50,15 +50,18 @@ def simulate(
     IAM SimulatePrincipalPolicy; it knows the policies of the principal, its boundary and those of the organisation, not
     those of buckets and keys. Raises AwsError, also where the endpoint knows no such operation.
     """
+    entries = [
+        {"ContextKeyName": key, "ContextKeyType": "string", "ContextKeyValues": [value]}
+        for key, value in (context or {}).items()
+    ]
     found: dict[str, str] = {}
     for start in range(0, len(actions), MOST_ACTIONS):
-        parameters = {"PolicySourceArn": principal, "ResourceArns.member.1": resource, "MaxItems": "1000"}
-        asked = actions[start : start + MOST_ACTIONS]
-        parameters |= {f"ActionNames.member.{number}": action for number, action in enumerate(asked, start=1)}
-        for number, (key, value) in enumerate((context or {}).items(), start=1):
-            entry = f"ContextEntries.member.{number}"
-            parameters |= {f"{entry}.ContextKeyName": key, f"{entry}.ContextKeyType": "string"}
-            parameters |= {f"{entry}.ContextKeyValues.member.1": value}
+        parameters = {
+            "PolicySourceArn": principal,
+            "ActionNames": actions[start : start + MOST_ACTIONS],
+            "ResourceArns": [resource],
+            "MaxItems": 1000,
+        } | ({"ContextEntries": entries} if entries else {})
         said = services.ask("iam", "SimulatePrincipalPolicy", parameters, target=principal)
         results = said.get("EvaluationResults")
         if not isinstance(results, list):

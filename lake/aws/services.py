@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import botocore.parsers
+import botocore.serialize
 import botocore.session
 
 from lake.aws.answers import malformed, read_error
@@ -13,8 +14,6 @@ from lake.aws.endpoints import Endpoints, RequestUrl
 from lake.aws.wire import Request, Wire
 
 _MODELS = {"sts": "sts", "iam": "iam", "monitoring": "cloudwatch"}
-_VERSIONS = {"sts": "2011-06-15", "iam": "2010-05-08", "monitoring": "2010-08-01"}
-_ACTION_PREFIXES = {"sts": "sts", "iam": "iam", "monitoring": "cloudwatch"}
 
 
 class Services:
@@ -25,12 +24,12 @@ class Services:
         self._endpoints = endpoints
         self._region = region
 
-    def ask(self, service: str, operation: str, parameters: Mapping[str, str], target: str = "") -> dict[str, Any]:
-        """One operation of "sts", "iam" or "monitoring", its parameters in the query protocol's flat names.
-
-        Raises AwsError.
-        """
-        name = f"{_ACTION_PREFIXES[service]}:{operation}"
+    def ask(self, service: str, operation: str, parameters: Mapping[str, Any], target: str = "") -> dict[str, Any]:
+        """One operation of "sts", "iam" or "monitoring" in the shapes of the AWS SDKs. Raises AwsError."""
+        name, model = f"{_MODELS[service]}:{operation}", _model(service).operation_model(operation)
+        # Nothing is validated: AWS refuses by itself what it does not take.
+        serializer = botocore.serialize.create_serializer("query", include_validation=False)
+        form = serializer.serialize_to_request(dict(parameters), model)["body"]
         region = self._endpoints.signing_region(service, self._region)
         request = Request(
             operation=f"{service}:{operation}",
@@ -39,15 +38,14 @@ class Services:
             region=region,
             method="POST",
             headers={"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},
-            body=urlencode({"Action": operation, "Version": _VERSIONS[service], **parameters}).encode(),
+            body=urlencode(form).encode(),
         )
         answer = self._wire.send(request)
         if answer.status != 200:
             raise read_error(answer, name, target)
         try:
-            shape = _model(service).operation_model(operation).output_shape
             said: dict[str, Any] = botocore.parsers.create_parser("query").parse(
-                {"status_code": 200, "headers": answer.headers, "body": answer.body}, shape
+                {"status_code": 200, "headers": answer.headers, "body": answer.body}, model.output_shape
             )
         except (botocore.parsers.ResponseParserError, KeyError, ValueError, AttributeError) as error:
             raise malformed(answer, f"the answer cannot be read: {error}", name, target) from error

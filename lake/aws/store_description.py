@@ -42,8 +42,6 @@ class StoreDescription:
     ttl_status: str | None = None
     ttl_attribute: str | None = None
     point_in_time_recovery: bool | None = None
-    table_class: str | None = None
-    stream_view: str | None = None
     global_indexes: tuple[str, ...] = ()
     local_indexes: tuple[str, ...] = ()
     encryption: str = ""
@@ -85,8 +83,6 @@ def _table_facts(table: dict[str, Any]) -> dict[str, Any]:
         "size_bytes": int(table.get("TableSizeBytes", 0)),
         "created_at": _moment(table.get("CreationDateTime")),
         "deletion_protection": table.get("DeletionProtectionEnabled"),
-        "table_class": (table.get("TableClassSummary") or {}).get("TableClass"),
-        "stream_view": _stream_view(table),
         "global_indexes": _index_names(table, "GlobalSecondaryIndexes"),
         "local_indexes": _index_names(table, "LocalSecondaryIndexes"),
         "encryption": str((table.get("SSEDescription") or {}).get("KMSMasterKeyArn") or ""),
@@ -107,11 +103,6 @@ def _billing(table: dict[str, Any]) -> str:
 
 def _moment(seconds: Any) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)
-
-
-def _stream_view(table: dict[str, Any]) -> str | None:
-    stream = table.get("StreamSpecification") or {}
-    return str(stream.get("StreamViewType")) if stream.get("StreamEnabled") else None
 
 
 def _index_names(table: dict[str, Any], kind: str) -> tuple[str, ...]:
@@ -147,23 +138,14 @@ def read_load(services: Services, table: str, since: datetime, until: datetime) 
 
     CloudWatch has no points where nothing happened, so that an absent metric is a count of 0.
     """
+    dimensions = [{"Name": "TableName", "Value": table}]
     parameters = {
-        "StartTime": since.isoformat(),
-        "EndTime": until.isoformat(),
+        "StartTime": since,
+        "EndTime": until,
         "ScanBy": "TimestampAscending",
-        "MaxDatapoints": "50000",
+        "MaxDatapoints": 50_000,
+        "MetricDataQueries": [_query(name, metric, statistic, dimensions) for name, metric, statistic in _METRICS],
     }
-    for number, (name, metric, statistic) in enumerate(_METRICS, start=1):
-        query = f"MetricDataQueries.member.{number}"
-        parameters |= {
-            f"{query}.Id": name,
-            f"{query}.MetricStat.Metric.Namespace": "AWS/DynamoDB",
-            f"{query}.MetricStat.Metric.MetricName": metric,
-            f"{query}.MetricStat.Metric.Dimensions.member.1.Name": "TableName",
-            f"{query}.MetricStat.Metric.Dimensions.member.1.Value": table,
-            f"{query}.MetricStat.Period": str(PERIOD_SECONDS),
-            f"{query}.MetricStat.Stat": statistic,
-        }
     said = services.ask("monitoring", "GetMetricData", parameters, target=f"DynamoDB table {table}")
     values = {str(one.get("Id")): _values(one) for one in said.get("MetricDataResults") or ()}
     return StoreLoad(
@@ -174,6 +156,11 @@ def read_load(services: Services, table: str, since: datetime, until: datetime) 
         peak_reads=max(values.get("reads", ()), default=0.0) / PERIOD_SECONDS,
         peak_writes=max(values.get("writes", ()), default=0.0) / PERIOD_SECONDS,
     )
+
+
+def _query(name: str, metric: str, statistic: str, dimensions: list[dict[str, str]]) -> dict[str, Any]:
+    measured = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
+    return {"Id": name, "MetricStat": {"Metric": measured, "Period": PERIOD_SECONDS, "Stat": statistic}}
 
 
 def _values(result: dict[str, Any]) -> tuple[float, ...]:

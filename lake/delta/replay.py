@@ -61,15 +61,13 @@ class StagedReads:
     problems: tuple[ReadingProblem, ...] = ()
 
 
-def plan_protocol_reads(
-    listing: LogListing, *, known_version: int | None = None, most_commits: int | None = None
-) -> ProtocolReads:
+def plan_protocol_reads(listing: LogListing, *, known_version: int | None = None) -> ProtocolReads:
     """Name the objects that tell protocol and metaData at the newest version which the log leads to without a gap.
 
     The start is the newest of `known_version` (whose state the caller holds already), the newest `.crc` that is not
     above the newest version, and the newest usable checkpoint. Where that object turns out unreadable or without
     protocol or metaData, leave it out of the listing and plan again. Without a start, commits are read from the first
-    on. At most `most_commits` are planned, the oldest first, so that the answer is right for the version that it names.
+    on. At most MOST_COMMITS are planned, the oldest first, so that the answer is right for the version that it names.
     """
     checkpoints = {
         version: usable for version, found in listing.checkpoints.items() if (usable := usable_checkpoint(found))
@@ -80,11 +78,10 @@ def plan_protocol_reads(
     anchor = _anchor(listing, checkpoints, newest, known_version)
     first = min(listing.commits) if anchor is None else anchor.version + 1
     run = _run(listing.commits, first)
-    most_commits = MOST_COMMITS if most_commits is None else most_commits
-    read = run[:most_commits]
+    read = run[:MOST_COMMITS]
     problems = [*_unknown_beginning(listing, anchor), *_hole_problems(listing, max(checkpoints, default=None))]
     if len(run) > len(read):
-        problems.append(_limit_problem(read[-1], most_commits))
+        problems.append(_limit_problem(read[-1]))
     return ProtocolReads(
         version=read[-1] if read else anchor.version if anchor else None,
         anchor_version=anchor.version if anchor else None,
@@ -222,8 +219,8 @@ def _hole_problems(listing: LogListing, checkpoint: int | None) -> list[ReadingP
     return problems[:MOST_HOLES]
 
 
-def _limit_problem(last: int, most_commits: int) -> ReadingProblem:
-    reason = f"More than {most_commits:,} commits follow without a checkpoint; the next look reads on from there."
+def _limit_problem(last: int) -> ReadingProblem:
+    reason = f"More than {MOST_COMMITS:,} commits follow without a checkpoint; the next look reads on from there."
     return ReadingProblem(f"log above version {last:,}", reason)
 
 

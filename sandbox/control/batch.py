@@ -10,18 +10,20 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs
 
+from sandbox.control import stored
 from sandbox.control.jobs import Job, Jobs, read_job
 from sandbox.control.rules import RuleBook
 from sandbox.control.runner import start
 from sandbox.control.xml import Content, Refusal, answer, build, document, error_document, text
 from sandbox.legacy_dynamodb import Application, Environ
 
-RULES_PATH = "/_sandbox/rules"
+RULES_PATH, PLANTING_PATH = "/_sandbox/rules", "/_sandbox/objects"
 _PATH = re.compile(r"/v20180820/jobs(?:/([^/]+)(?:/(status|priority))?)?")
 
 
 class BatchOperations:
-    """WSGI layer that answers for jobs and for RULES_PATH (PUT a JSON object of rules, DELETE for AWS's own).
+    """WSGI layer that answers for jobs, for RULES_PATH (PUT a JSON object of rules, DELETE for AWS's own), and for
+    PLANTING_PATH: POST {"bucket", "keys", "data"} writes thousands of objects of the same text.
 
     The account is that of the header; whether its number also stands before the host's name makes no difference.
     """
@@ -32,8 +34,8 @@ class BatchOperations:
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         path = str(environ.get("PATH_INFO", ""))
-        if path == RULES_PATH:
-            return self._rules(environ, start_response)
+        if path in (RULES_PATH, PLANTING_PATH):
+            return self._arrange(path, environ, start_response)
         found = _PATH.fullmatch(path)
         account = environ.get("HTTP_X_AMZ_ACCOUNT_ID", "")
         # Only requests to S3 Control name an account; without one it is a key of a bucket.
@@ -63,14 +65,18 @@ class BatchOperations:
             return "UpdateJobPriorityResult", {"JobId": job.id, "Priority": job.priority}
         return "DescribeJobResult", {"Job": _described(job)}
 
-    def _rules(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] == "DELETE":
-            self.jobs.rules.reset()
-        else:
-            try:
+    def _arrange(self, path: str, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        try:
+            if environ["REQUEST_METHOD"] == "DELETE":
+                self.jobs.rules.reset()
+            elif path == RULES_PATH:
                 self.jobs.rules.change(dict(json.loads(body_of(environ))))
-            except (ValueError, TypeError) as error:
-                return answer(start_response, 400, str(error).encode(), "text/plain")
+            else:
+                wanted = json.loads(body_of(environ))
+                for key in wanted["keys"]:
+                    stored.write(wanted["bucket"], key, wanted["data"].encode())
+        except (ValueError, TypeError, KeyError) as error:
+            return answer(start_response, 400, f"{type(error).__name__}: {error}".encode(), "text/plain")
         return answer(start_response, 200, b"{}", "application/json")
 
 

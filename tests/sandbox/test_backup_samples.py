@@ -1,7 +1,6 @@
 """The sample plans of backups, as the sandbox declares and prepares them."""
 
 import time
-import tomllib
 
 import pytest
 
@@ -27,14 +26,6 @@ def delivered(client: Client, plan: backup_samples.SamplePlan, seconds: float = 
     raise AssertionError(f"no inventory of {plan.name} was delivered")
 
 
-def test_the_plans_are_declared_with_what_they_need() -> None:
-    plans = tomllib.loads(backup_samples.declaration())["plans"]
-    assert [plan["name"] for plan in plans] == [plan.name for plan in backup_samples.PLANS]
-    for plan in plans:
-        assert (plan["connection"], plan["engine"], plan["minimum_lag_hours"]) == ("sandbox", "s3-batch", 0)
-        assert plan["inventory"].startswith(f"s3a://{backup_samples.INVENTORIES}/")
-
-
 @pytest.mark.parametrize("plan", backup_samples.PLANS, ids=lambda plan: plan.name)
 def test_each_plan_gets_its_inventory_by_itself(plan: backup_samples.SamplePlan) -> None:
     client = sandbox_lake()
@@ -43,11 +34,3 @@ def test_each_plan_gets_its_inventory_by_itself(plan: backup_samples.SamplePlan)
     checksum = client.get(backup_samples.INVENTORIES, f"{key.removesuffix('json')}checksum")
     manifest = read_manifest(body, checksum, source_bucket=plan.source_bucket)
     assert (manifest.format, len(manifest.columns)) == ("Parquet", 2 + len(PLANNING_FIELDS))
-
-
-def test_one_plan_is_slow_and_one_has_lost_its_role() -> None:
-    slow, expired = backup_samples.RULES["paces"], backup_samples.RULES["denied_roles"]
-    sources = {plan.name: dict(sandbox_lake().list(plan.source_bucket, plan.prefix)) for plan in backup_samples.PLANS}
-    touched = {name for name, keys in sources.items() if any(key.startswith(tuple(slow)) for key in keys)}
-    assert touched == {"raw-cold"}
-    assert [plan.name for plan in backup_samples.PLANS if plan.role_arn in expired] == ["marketing"]

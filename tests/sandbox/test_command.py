@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.ground import SPARK_TABLES
-from sandbox.spark_tables import RECIPES
 from tests.jvms import JVMS
 from tests.sandboxlake import end, start_sandbox, wait_for
 from tests.waiting import scaled
@@ -39,10 +37,6 @@ def group_of_spark(sandbox: int, seconds: float = 120) -> int:
                     return group
         time.sleep(0.02)
     raise AssertionError("the sandbox started no Spark")
-
-
-def test_the_tables_that_spark_makes_are_counted() -> None:
-    assert len(RECIPES) == SPARK_TABLES
 
 
 def test_the_endpoint_is_announced_and_taken_back(tmp_path: Path) -> None:

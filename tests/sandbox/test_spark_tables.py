@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from lake.spark.sql import delta_path
 from sandbox.client import REGION
 from sandbox.coordinated import STAGED, in_commit_timestamp, registration
 from sandbox.ground import PROD
-from sandbox.log_store_tables import SAMPLES
 from sandbox.spark_tables import RECIPES, SparkLake
 from tests.lazily import lazily
 from tests.sparksession import spark_lake
@@ -26,10 +24,6 @@ numbers = itertools.count()
 @pytest.fixture
 def uri() -> str:
     return f"s3a://{PROD}/tests/spark/t{next(numbers)}"
-
-
-def count(lake: SparkLake, uri: str) -> int:
-    return int(lake.sql(f"SELECT count(*) FROM {delta_path(uri)}")[0][0])  # noqa: S608 - quoted
 
 
 def item(lake: SparkLake, uri: str) -> dict[str, Any]:
@@ -51,17 +45,6 @@ def options(lake: SparkLake) -> dict[str, str]:
     return keys | {"AWS_ENDPOINT_URL": lake.client.origin, "AWS_REGION": REGION}
 
 
-def test_coordinated_commits_live_their_whole_life(spark_lake: SparkLake, uri: str) -> None:
-    spark_lake.create(uri, COLUMNS)
-    spark_lake.insert(uri, ROWS)
-    spark_lake.enable(uri)
-    spark_lake.insert(uri, ROWS, times=2)
-    spark_lake.drop(uri)
-    spark_lake.insert(uri, ROWS)
-    assert count(spark_lake, uri) == 80
-    assert published(spark_lake, uri) == list(range(8))
-
-
 def test_the_coordinators_booleans_stay_booleans(spark_lake: SparkLake, uri: str) -> None:
     spark_lake.create(uri, COLUMNS, spark_lake.coordinator())
     spark_lake.insert(uri, ROWS)
@@ -69,13 +52,6 @@ def test_the_coordinators_booleans_stay_booleans(spark_lake: SparkLake, uri: str
     assert found["acceptingCommits"] == found["hasAcceptedCommits"] == {"BOOL": True}
     assert found["tableVersion"] == {"N": "1"}
     assert found["commits"] == {"L": []}
-
-
-@pytest.mark.parametrize("name", ["sessions", "Kundenaufträge 2026"])
-def test_spark_reads_the_log_store_tables(spark_lake: SparkLake, name: str) -> None:
-    sample = next(sample for sample in SAMPLES if sample.key.endswith(f"/{name}"))
-    delta = DeltaTable(sample.uri, storage_options=options(spark_lake))
-    assert count(spark_lake, sample.uri) == delta.to_pyarrow_table().num_rows > 0
 
 
 def make(lake: SparkLake, name: str) -> str:

@@ -42,12 +42,6 @@ def test_metadata_and_tags_come_along(lake: Lake, s3: Any, bucket: str, copy: Ca
     assert sorted(tags, key=lambda tag: str(tag["Key"])) == TAGS
 
 
-def test_an_object_that_describes_nothing_is_copied_in_parts_too(lake: Lake, s3: Any, bucket: str) -> None:
-    s3.put_object(Bucket=bucket, Key="plain", Body=b"data")
-    in_parts(lake, Copy(bucket, "plain", bucket, "copy", 4))
-    assert s3.get_object(Bucket=bucket, Key="copy")["Body"].read() == b"data"
-
-
 @pytest.mark.parametrize("copy", [in_one, in_parts])
 def test_what_is_gone_is_said_to_be_and_leaves_no_upload(
     lake: Lake, s3: Any, bucket: str, copy: Callable[[Lake, Copy], str]
@@ -59,16 +53,17 @@ def test_what_is_gone_is_said_to_be_and_leaves_no_upload(
 
 
 @pytest.mark.parametrize("copy", [in_one, in_parts])
-def test_source_and_destination_have_to_be_of_the_accounts_that_are_known(
+def test_the_source_has_to_be_as_it_was_seen_and_both_of_the_accounts_that_are_known(
     stub: StubServer, copy: Callable[[Lake, Copy], str]
 ) -> None:
     done = b"<R><UploadId>u</UploadId><ETag>e</ETag></R>"
     stub.play(Reply(200, done))
     with quick(stub.url, bucket_owners={"from": "111122223333", "to": "444455556666"}) as lake:
-        copy(lake, Copy("from", "k", "to", "k", 4))
+        copy(lake, Copy("from", "k", "to", "k", 4, etag="seen"))
     of_copies = [one.headers for one in stub.heard if "x-amz-copy-source" in one.headers]
     assert of_copies
     for headers in of_copies:
         assert headers["x-amz-expected-bucket-owner"] == "444455556666"
         assert headers["x-amz-source-expected-bucket-owner"] == "111122223333"
+        assert headers["x-amz-copy-source-if-match"] == '"seen"'
     assert all("x-amz-expected-bucket-owner" in one.headers for one in stub.heard)

@@ -47,10 +47,6 @@ def test_an_item_is_read_in_wire_form(lake, put, log_store):
     assert lake.dynamodb.get_item(log_store, key_of(item)) == item
 
 
-def test_an_absent_item_is_none(lake, log_store):
-    assert lake.dynamodb.get_item(log_store, key_of(entry())) is None
-
-
 def test_an_absent_table_is_missing(lake):
     with pytest.raises(AwsError) as raised:
         lake.dynamodb.get_item("no_such_table", key_of(entry()))

@@ -45,20 +45,6 @@ def test_a_hostile_key_is_signed_as_it_is_sent(stub, stub_lake, key):
     assert_signed(stub.heard[0], "s3")
 
 
-def test_a_range_and_a_configuration_are_signed(stub, stub_lake):
-    stub.play(Reply(206, b"1", headers={"Last-Modified": "Fri, 20 Nov 2026 10:00:00 GMT"}))
-    stub_lake.s3.get("lake", "k", first=-1)
-    stub_lake.s3.ask("s3:GetBucketVersioning", "lake", "", query={"versioning": ""}, target="s3://lake")
-    for heard in stub.heard:
-        assert_signed(heard, "s3")
-
-
-def test_a_query_is_signed(stub, stub_lake):
-    stub.play(Reply(body=b'{"Items":[]}'))
-    list(stub_lake.dynamodb.query("delta_log", "tablePath", "s3a://lake/ü"))
-    assert_signed(stub.heard[0], "dynamodb")
-
-
 def test_the_taking_of_a_role_is_signed(stub):
     stub.play(Reply(403, b"<Error><Code>AccessDenied</Code></Error>"))
     with quick(stub.url, role_arn="arn:aws:iam::1:role/levee") as lake, pytest.raises(AwsError, match="sts:AssumeRole"):

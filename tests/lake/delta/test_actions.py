@@ -109,11 +109,6 @@ def test_a_malformed_action_is_named_with_its_line(line, reason):
     assert problems(line) == [(f"{NAME} line 1", reason)]
 
 
-def test_an_unknown_action_is_counted_and_no_problem():
-    commit = read_commit(7, b'{"domainMetadata":{"domain":"delta.clustering"}}')
-    assert (commit.info.lines, commit.problems) == (1, ())
-
-
 def test_a_staged_commit_is_named_by_its_own_file():
     name = f"_staged_commits/{7:020d}.{UUID}.json"
     assert problems(b"", name=name)[0][0] == name
@@ -140,10 +135,6 @@ def test_a_head_that_ends_within_the_first_line_says_how_many_bytes_were_too_few
     assert problem == ReadingProblem(
         f"{NAME} line 1", "The first line is not whole in the first 40 bytes; read more of the file."
     )
-
-
-def test_an_empty_head_is_a_problem():
-    assert [problem.place for problem in read_commit_head(7, b"").problems] == [NAME]
 
 
 @given(st.binary())

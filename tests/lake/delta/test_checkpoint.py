@@ -20,7 +20,6 @@ from tests.builders.delta import (
     UUID,
     add,
     checkpoint_bytes,
-    checkpoint_schema,
     commit_bytes,
     commit_info,
     metadata,
@@ -109,12 +108,6 @@ def test_a_part_of_a_checkpoint_may_hold_no_state():
     assert (found.version, found.protocol, found.metadata, found.problems) == (10, None, None, ())
 
 
-def test_two_columns_of_one_name_are_a_problem():
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["protocol", "protocol"]), sink)
-    assert reason(sink.getvalue()).startswith("The parquet cannot be read")
-
-
 def test_columns_of_another_type_are_a_problem():
     sink = io.BytesIO()
     pq.write_table(pa.table({"protocol": [1], "metaData": ["x"]}), sink)
@@ -152,17 +145,6 @@ def test_a_footer_longer_than_the_file_is_a_problem():
     assert "claims 4294967295 bytes" in reason(data[:-8] + b"\xff\xff\xff\xff" + data[-4:])
 
 
-def test_a_footer_of_noise_is_a_problem():
-    assert reason(b"PAR1" + b"\xaa" * 200 + (200).to_bytes(4, "little") + b"PAR1").startswith(
-        "The parquet cannot be read"
-    )
-
-
-def test_a_damaged_column_is_a_problem():
-    data = checkpoint_bytes()
-    assert state(data[:4] + b"\xff" * (len(data) // 2) + data[4 + len(data) // 2 :]).problems
-
-
 def test_an_object_that_shrank_since_it_was_listed_is_a_problem():
     shrunk = Object(checkpoint_bytes(), claimed_size=100_000)
     [problem] = shrunk.state().problems
@@ -189,24 +171,6 @@ def test_an_error_of_the_store_is_not_taken_for_a_damaged_file():
 
     with pytest.raises(PermissionError):
         read_checkpoint_state(denied, 5_000, NAME)
-
-
-@pytest.mark.slow
-def test_an_error_of_the_store_half_way_is_raised_too(large):
-    asked = []
-
-    def throttled(first, last):
-        asked.append(first)
-        if len(asked) > 1:
-            raise ConnectionError("SlowDown")
-        return large[first : last + 1]
-
-    with pytest.raises(ConnectionError):
-        read_checkpoint_state(throttled, len(large), NAME)
-
-
-def test_configuration_is_a_map_as_spark_writes_it():
-    assert pa.types.is_map(checkpoint_schema().field("metaData").type.field("configuration").type)
 
 
 @given(st.binary(max_size=200), st.sampled_from([NAME, f"{10:020d}.checkpoint.{UUID}.json", "anything"]))
@@ -238,11 +202,6 @@ def test_neighbouring_reads_share_a_request():
     file.seek(10)
     assert [file.read(3), file.read(2), file.tell()] == [b"\x0a\x0b\x0c", b"\x0d\x0e", 15]
     assert source.ranges == [(10, 59)]
-
-
-def test_a_ranged_file_ends_where_the_object_ends():
-    _, file = ranged_file(10, read_ahead=50)
-    assert (file.seek(-4, io.SEEK_END), file.read(100), file.read()) == (6, b"\x06\x07\x08\x09", b"")
 
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 5), (5, 10), (6, 5), (2**63, 2**64)])

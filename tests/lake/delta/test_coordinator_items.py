@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from lake.delta.coordinator_items import expected_keys, read_registration
+from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import CoordinatorCommit, Registration
 from lake.delta.names import MAX_VERSION
 from lake.delta.wire import MOST_PROBLEMS
@@ -102,12 +102,6 @@ def test_a_size_that_cannot_be_read_is_unknown():
 
 def test_thousands_of_bad_elements_give_a_readable_number_of_problems():
     assert len(read_registration(registration_item(3, commits={"L": [7] * 5_000}), "commits").problems) == MOST_PROBLEMS
-
-
-def test_the_expected_key_is_the_one_that_items_have():
-    [(name, kind, _)] = expected_keys()
-    assert (name, kind) == ("tableId", "HASH")
-    assert name in registration_item()
 
 
 @given(

@@ -52,17 +52,6 @@ def fold(log: Path):
     return plan, fold_protocol(parts)
 
 
-def test_the_listing_knows_every_file(table):
-    listing = listing_of(table[1])
-    assert list(listing.commits) == [0, 1, 2, 3, 4, 5]
-    assert (list(listing.checkpoints), listing.other) == ([3], ())
-
-
-def test_reading_starts_at_the_checkpoint(table):
-    plan, _ = fold(table[1])
-    assert (plan.anchor_version, [version for version, _ in plan.commits]) == (3, [4, 5])
-
-
 def test_the_state_is_the_one_that_delta_rs_reports(table):
     delta, log = table
     _, state = fold(log)
@@ -72,13 +61,6 @@ def test_the_state_is_the_one_that_delta_rs_reports(table):
     assert (state.table_id, state.name) == (str(metadata.id), metadata.name)
     assert state.partition_columns == tuple(metadata.partition_columns)
     assert state.properties == metadata.configuration == {"delta.logRetentionDuration": "interval 90 days"}
-
-
-def test_the_checkpoint_alone_gives_the_state_before(table):
-    log = table[1]
-    [found] = listing_of(log).checkpoints[3]
-    state = read_checkpoint_state(read_range(log / found.name), found.size, found.name)
-    assert (state.problems, state.metadata.partition_columns, state.metadata.properties) == ((), ("day",), {})
 
 
 def test_commits_tell_their_operations_and_files(table):

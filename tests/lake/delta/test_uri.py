@@ -10,14 +10,6 @@ def test_every_scheme_of_hadoop_for_s3_is_read(scheme):
     assert TableUri.parse(f"{scheme}://lake/sales/orders") == TableUri(scheme.lower(), "lake", "sales/orders")
 
 
-def test_the_canonical_spelling_is_s3a():
-    assert TableUri.parse("s3://lake/sales/orders").s3a == "s3a://lake/sales/orders"
-
-
-def test_the_log_is_a_folder_of_the_table():
-    assert TableUri.parse("s3://lake/sales/orders").log_key == "sales/orders/_delta_log/"
-
-
 def test_a_table_at_the_root_of_a_bucket_keeps_the_slash_hadoop_gives_it():
     uri = TableUri.parse("s3a://lake")
     assert (uri.s3a, uri.log_key, uri.name) == ("s3a://lake/", "_delta_log/", "lake")
@@ -34,14 +26,6 @@ def test_a_table_at_the_root_of_a_bucket_keeps_the_slash_hadoop_gives_it():
 )
 def test_a_table_is_named_by_the_end_of_its_path(text, name):
     assert TableUri.parse(text).name == name
-
-
-def test_user_info_is_dropped():
-    assert TableUri.parse("s3a://key:secret@lake/t").s3a == "s3a://lake/t"
-
-
-def test_trailing_slashes_are_dropped():
-    assert TableUri.parse("s3a://lake/t//").key == "t"
 
 
 @pytest.mark.parametrize("key", ["bücher/größe", "two words", "a%20b", "x=1?y#z", "tab\there", "日本/表", " lead"])

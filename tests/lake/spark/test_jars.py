@@ -88,12 +88,6 @@ def test_fetched_jars_are_on_the_class_path(mirror: Mirror) -> None:
     assert class_path(mirror.home) == f"{mirror.home}/jars/spark/*"
 
 
-def test_a_second_start_downloads_nothing(mirror: Mirror) -> None:
-    mirror.fetch()
-    mirror.fetch()
-    assert mirror.runs == 1
-
-
 def test_a_changed_date_is_checked_by_sum_not_downloaded(mirror: Mirror) -> None:
     mirror.fetch()
     mirror.jar("delta").touch()
