@@ -126,7 +126,7 @@ def _of_rule(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetim
     reach = reach_of(rule, reached)
     waiting = waiting_deadlines(rule, reached, now)
     findings += published_findings(rule, reach, now)
-    of_waiting = waiting_findings(rule, waiting, reaches_log=bool(reach.logs), keeps_versions=keeps_versions)
+    of_waiting = list(waiting_findings(rule, waiting, reaches_log=bool(reach.logs), keeps_versions=keeps_versions))
     findings += of_waiting
     if not reach.logs and not any(finding.state.rank <= State.ATTENTION.rank for finding in of_waiting):
         findings += short_findings(rule, reached)

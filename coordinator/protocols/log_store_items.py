@@ -1,6 +1,6 @@
 """Findings about the items as a whole: lock domains, expiry, old writers, temp files that no entry names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from coordinator.protocols import temp_orphans
@@ -17,21 +17,19 @@ from coordinator.protocols.wording import counted, named_versions, thousands, ve
 from lake.delta.facts import LogObject
 
 
-def expiry_findings(seen: Sequence[SeenEntry]) -> list[Finding]:
+def expiry_findings(seen: Sequence[SeenEntry]) -> Iterator[Finding]:
     """Entries that leave too early, that never leave, and that writers up to 2.1 made."""
     at_risk = [one for one in seen if one.entry.complete is False and one.entry.expire_time is not None]
     old = [one for one in seen if one.entry.commit_time is not None]
     endless = [
         one for one in seen if one.entry.complete and one.entry.expire_time is None and one.entry.commit_time is None
     ]
-    found = []
     if at_risk:
-        found.append(_expires_while_incomplete(at_risk))
+        yield _expires_while_incomplete(at_risk)
     if old:
-        found.append(_old_writer(old))
+        yield _old_writer(old)
     if endless:
-        found.append(_never_expires(endless))
-    return found
+        yield _never_expires(endless)
 
 
 def _expires_while_incomplete(seen: Sequence[SeenEntry]) -> Finding:

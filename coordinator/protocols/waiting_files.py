@@ -1,6 +1,6 @@
 """What a lifecycle rule takes of commits that wait to be published, and of what is left of commits that are lost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from coordinator.protocols.bucket_tables import LostFile, TableInBucket, WaitingFile
@@ -96,7 +96,7 @@ def _reached(rule: LifecycleRule, table: TableInBucket, lost: LostFile) -> str:
 
 def waiting_findings(
     rule: LifecycleRule, deadlines: Sequence[Deadline], *, reaches_log: bool, keeps_versions: bool
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """A rule on files that hold unpublished commits, by the deadline that comes first.
 
     `reaches_log` says that the rule takes published logs too, which is the worse trouble; `keeps_versions` that what
@@ -104,14 +104,13 @@ def waiting_findings(
     """
     dated = [one for one in deadlines if one.at is not None]
     undated = [one for one in deadlines if one.at is None]
-    found = [_of_unknown_age(rule, undated)] if undated else []
-    if not dated:
-        return found
-    worst = min((one.state for one in dated), key=lambda state: state.rank)
-    if worst is not State.HEALTHY:
-        graver = [one for one in dated if one.state is not State.HEALTHY]
-        return [*found, _takes_unpublished(rule, graver, worst, keeps_versions=keeps_versions)]
-    return found if reaches_log else [*found, _would_take(rule, _first(dated))]
+    if undated:
+        yield _of_unknown_age(rule, undated)
+    if graver := [one for one in dated if one.state is not State.HEALTHY]:
+        worst = min((one.state for one in graver), key=lambda state: state.rank)
+        yield _takes_unpublished(rule, graver, worst, keeps_versions=keeps_versions)
+    elif dated and not reaches_log:
+        yield _would_take(rule, _first(dated))
 
 
 def _first(deadlines: Sequence[Deadline]) -> Deadline:
