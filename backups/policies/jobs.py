@@ -1,12 +1,13 @@
 """The kind of job `backup-preflight`: finds out which of a plan's permissions are there."""
 
+from dataclasses import asdict
 from typing import TypedDict
 
 from django.utils import timezone
 
 from backups.models import Plan
 from backups.policies.names import names_of
-from backups.policies.preflight import as_documents, check_plan, sentence
+from backups.policies.preflight import check_plan, sentence
 from dashboard.connections.access import lake_access
 from dashboard.connections.owners import keep_owner
 from dashboard.jobs.context import JobContext, JobResult
@@ -39,5 +40,5 @@ def preflight(context: JobContext, params: PreflightParams) -> str:
     with source, vault, context.step("Check each permission"):
         keep_owner(plan.vault_connection, vault, names_of(plan).destination.bucket)
         found = check_plan(names_of(plan), source, vault, context.progress, context.check_cancelled)
-    context.result(PreflightResult(checked_at=timezone.now().isoformat(), checks=as_documents(found)))
+    context.result(PreflightResult(checked_at=timezone.now().isoformat(), checks=[asdict(one) for one in found]))
     return sentence(found)

@@ -54,10 +54,6 @@ def check_plan(
     return tuple(dict.fromkeys(found))
 
 
-def as_documents(checks: tuple[PolicyCheck, ...]) -> list[dict[str, str]]:
-    return [asdict(one) for one in checks]
-
-
 def sentence(checks: tuple[PolicyCheck, ...]) -> str:
     """What came out, to be read out: how many are held, and the first that is missing."""
     held = [one.held for one in checks]

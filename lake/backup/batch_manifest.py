@@ -5,7 +5,7 @@ No header, one object a line, keys URL-encoded (S3 User Guide, "Specifying a man
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key
 
@@ -28,9 +28,6 @@ class Manifest:
     etag: str
     objects: int
     bytes: int
-
-    def document(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def read_lines(lines: Iterable[str], fields: Sequence[str] = FIELDS) -> Iterator[ManifestObject]:

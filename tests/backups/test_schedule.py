@@ -15,20 +15,12 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 THREE = datetime(2026, 11, 21, 3, tzinfo=UTC)
 
 
-def test_a_new_schedule_starts_nothing_before_its_time():
+def test_a_due_run_is_started_once_when_its_time_comes_and_the_next_time_is_kept():
     make_plan(schedule="0 3 * * *")
-
     assert start_due(NOON) == []
     assert DueRun.objects.get().next_at == THREE
 
-
-def test_a_due_run_is_started_once_and_the_next_time_is_kept():
-    make_plan(schedule="0 3 * * *")
-    start_due(NOON)
-
-    started = start_due(THREE)
-
-    assert [run.due_at for run in started] == [THREE]
+    assert [run.due_at for run in start_due(THREE)] == [THREE]
     assert start_due(THREE) == []
     assert DueRun.objects.get().next_at == THREE + timedelta(days=1)
 

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from operator import attrgetter
@@ -113,7 +113,7 @@ def _plan(work: _Work, report: Report) -> dict[str, object]:
     return {
         "listed": objects,
         **counts_of,
-        "manifests": [manifest.document() for manifest in manifests],
+        "manifests": [asdict(manifest) for manifest in manifests],
         "tables": {"count": roots.tables, "largest": _largest(written)} | _left_out(lanes, told_live),
         "facts": {
             "planned": {

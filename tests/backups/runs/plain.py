@@ -6,6 +6,7 @@ It stands in for Spark where a test is about runs, and says what Spark should ha
 import io
 import re
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -110,26 +111,28 @@ class PlainPipeline:
     ) -> Reconciled:
         there = objects_at(self._lake, wanted.destination)
         told = told_by(self._lake, reports)
-        found: dict[tuple[str, str], list[str]] = {}
+        outcomes: dict[str, tuple[str, str]] = {}
         for key, (size, etag, is_missing) in planned["objects"].items():
-            outcome, code = outcome_of(size, etag, told.get(key), there.get(key))
-            if outcome == "copied" and not is_missing:
-                outcome = "already_there"
+            outcomes[key] = outcome_of(size, etag, told.get(key), there.get(key))
+            if outcomes[key] == ("copied", "") and not is_missing:
+                outcomes[key] = ("already_there", "")
             elif reports.doubts and key not in told:
-                outcome, code = "failed", "ReportNotBelieved"
-            found.setdefault((outcome, code), []).append(key)
-        counts: dict[str, int] = {}
-        for (outcome, _), keys in found.items():
-            counts[outcome] = counts.get(outcome, 0) + len(keys)
-        groups = tuple(
-            UnsafeObjects(outcome, code, len(keys), 0, 1, tuple(keys[:3]))
-            for (outcome, code), keys in found.items()
-            if outcome not in SAFE
-        )
-        again = [key for (outcome, _), keys in found.items() if outcome in WORTH_RETRY for key in keys]
-        copied = sum(planned["objects"][key][0] for key in found.get(("copied", ""), []))
-        retry = {"objects": len(again), "keys": again}
-        return Reconciled(len(planned["objects"]), counts, copied, groups, retry)
+                outcomes[key] = ("failed", "ReportNotBelieved")
+        return reconciled(outcomes, {key: size for key, (size, *_) in planned["objects"].items()})
+
+
+def reconciled(outcomes: Mapping[str, tuple[str, str]], sizes: Mapping[str, int]) -> Reconciled:
+    """What is told of these outcomes and codes by key."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for key, cause in outcomes.items():
+        found.setdefault(cause, []).append(key)
+    groups = tuple(
+        UnsafeObjects(*cause, len(keys), 0, 1, tuple(keys[:3])) for cause, keys in found.items() if cause[0] not in SAFE
+    )
+    again = [key for key, (outcome, _) in outcomes.items() if outcome in WORTH_RETRY]
+    counts = Counter(outcome for outcome, _ in outcomes.values())
+    copied = sum(sizes[key] for key in found.get(("copied", ""), []))
+    return Reconciled(len(outcomes), counts, copied, groups, {"objects": len(again), "keys": again})
 
 
 class PlainEngine:

@@ -13,7 +13,7 @@ from backups import jobs
 from backups.actions import start_run
 from backups.models import CopyJob, Plan, Run
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
+from backups.runs.ports import Planned, Reconciled, Reports, Wanted
 from backups.tasks import advance_runs
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
@@ -23,6 +23,7 @@ from lake.aws.batch_operations import CopyRequest, JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
 from lake.backup.batch_manifest import Manifest
+from tests.backups.runs.plain import reconciled
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
 
@@ -70,7 +71,6 @@ class World:
     manifests: dict[str, dict[str, bytes]] = field(default_factory=dict)
     copies: int = 0
     copied_until: list[datetime | None] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
     trouble_at: dict[str, Exception] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -133,20 +133,9 @@ class MemoryPipeline:
         world = self.world
         world.passing("reconcile")
         world.copied_until.append(copied_until)
-        world.doubts += reports.doubts
-        outcomes = {key: self._outcome(key, etag, planned) for key, etag in planned["inventory"].items()}
-        by_outcome: dict[str, list[str]] = {}
-        for key, outcome in outcomes.items():
-            by_outcome.setdefault(outcome, []).append(key)
-        groups = tuple(
-            UnsafeObjects(outcome, "", len(keys), 0, 1, tuple(keys[:3]))
-            for outcome, keys in by_outcome.items()
-            if outcome not in {"copied", "already_there"}
-        )
-        again = [key for outcome in ("changed", "denied", "failed") for key in by_outcome.get(outcome, [])]
-        copied = sum(len(world.pool[key]) for key in by_outcome.get("copied", []))
-        counts = {outcome: len(keys) for outcome, keys in by_outcome.items()}
-        return Reconciled(len(outcomes), counts, copied, groups, {"objects": len(again), "keys": again})
+        inventory = planned["inventory"]
+        outcomes = {key: (self._outcome(key, etag, planned), "") for key, etag in inventory.items()}
+        return reconciled(outcomes, {key: len(world.pool.get(key, b"")) for key in inventory})
 
     def _outcome(self, key: str, etag: str, planned: Mapping[str, Any]) -> str:
         there = self.world.pool.get(key)
@@ -168,7 +157,6 @@ class MemoryBatch:
         self.jobs: dict[str, JobStatus] = {}
         self.asked: dict[str, CopyRequest] = {}
         self.polls_until_done = 1
-        self.fails_with = ""
         self.account_id = "999999999999"
         self.miscounts = False
         self.ends_at: datetime | None = NOW + timedelta(hours=3)
@@ -195,10 +183,7 @@ class MemoryBatch:
     def _run(self, job_id: str, job: JobStatus) -> None:
         done, failed = self.world.copy(self.asked[job_id].manifest_key)
         self._report(job_id)
-        status = "Failed" if self.fails_with else "Complete"
-        self.jobs[job_id] = JobStatus(
-            job_id, status, job.total, done, failed, 3, self.fails_with, ended_at=self.ends_at
-        )
+        self.jobs[job_id] = JobStatus(job_id, "Complete", job.total, done, failed, 3, ended_at=self.ends_at)
 
     def _report(self, job_id: str) -> None:
         """As S3 writes it, with one file of results; nobody here reads what its lines say."""

@@ -9,7 +9,7 @@ import pytest
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from lake.spark.backups.tasks import SHARE_BYTES, Share, balanced, shares_of, then
+from lake.spark.backups.tasks import SHARE_BYTES, Share, balanced, shares_of
 from lake.spark.errors import SparkRefused
 from tests.lazily import lazily
 
@@ -117,20 +117,3 @@ def test_tasks_get_the_largest_shares_first_and_none_goes_without() -> None:
     assert sorted(share.key for one in held for share in one) == sorted(share.key for share in shares)
     assert len(balanced(shares, 9, lambda share: share.bytes)) == len(shares)
     assert balanced([], 3, len) == []
-
-
-def test_stages_follow_each_other_batch_by_batch() -> None:
-    seen: list[str] = []
-
-    def first(work: int) -> Any:
-        for number in range(work):
-            seen.append(f"made {number}")
-            yield number
-
-    def second(batches: Any) -> Any:
-        for number in batches:
-            seen.append(f"took {number}")
-            yield number * 10
-
-    assert list(then(first, second)(2)) == [0, 10]
-    assert seen == ["made 0", "took 0", "made 1", "took 1"]
