@@ -67,15 +67,11 @@ def check_many(context: JobContext, params: CheckManyParams) -> str:
 
 
 @job_kind(MANY[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE])
-def enable_many(context: JobContext, params: ManyParams) -> str:
-    """Enable on many tables."""
-    return act_on_tables(context, params, Operation.ENABLE)
-
-
 @job_kind(MANY[Operation.DROP], queue="spark", verb=VERBS[Operation.DROP])
-def drop_many(context: JobContext, params: ManyParams) -> str:
-    """Drop on many tables."""
-    return act_on_tables(context, params, Operation.DROP)
+def act_on_many(context: JobContext, params: ManyParams) -> str:
+    """Do the act of this kind on many tables."""
+    operation = next(one for one, kind in MANY.items() if kind == context.job.kind)
+    return act_on_tables(context, params, operation)
 
 
 def _plan(context: JobContext, params: CheckParams, lake: Lake) -> Preflight:

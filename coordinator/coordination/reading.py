@@ -12,12 +12,10 @@ from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.situation import DescribedStore, RecentWriter, Situation, SparkFacts
 from coordinator.models import Commit, CommitStore, DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
-from coordinator.observation.surveys import Survey
-from coordinator.observation.targets import TableTarget
 from coordinator.protocols.coordinator_conf import aws_endpoint, read_conf
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
-from coordinator.repairs.reading import Keep, read_for_repair
+from coordinator.repairs.reading import Keep, forget, read_for_repair
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import ACTIVE, Job
 from lake.aws.access import Lake
@@ -41,10 +39,10 @@ def read_situation(
     uri = TableUri.parse(change.uri)
     known = DeltaTable.objects.select_related("store").filter(connection=connection, bucket=uri.bucket, prefix=uri.key)
     table = known.first()
-    bare = _surroundings(connection, change, uri, table, own_job)
+    bare = replace(_bare(connection, change), spark=spark_facts(), busy=_busy(uri, connection, table, own_job))
     store = _described(connection, lake, change.store)
     try:
-        repair = read_for_repair(lake, *_survey_and_target(connection, lake, uri), timezone.now())
+        repair = _read(connection, lake, uri)
         situation = _with_table(bare, repair, table)
         occupied = _occupied(lake, uri, repair) if change.operation is Operation.CREATE else ""
     except AwsError as error:
@@ -59,16 +57,9 @@ def read_outcome(connection: Connection, lake: Lake, change: CoordinationRequest
 
     What AWS refuses is part of the answer.
     """
-    uri = TableUri.parse(change.uri)
-    bare = Situation(
-        change=change,
-        uri=uri.s3a,
-        region=connection.region,
-        endpoint=coordinator_endpoint(connection),
-    )
+    bare = _bare(connection, change)
     try:
-        survey, target = _survey_and_target(connection, lake, uri)
-        return replace(bare, repair=read_for_repair(lake, survey, target, timezone.now(), keep))
+        return replace(bare, repair=_read(connection, lake, TableUri.parse(change.uri), keep))
     except AwsError as error:
         return replace(bare, error=str(error))
 
@@ -82,27 +73,20 @@ def spark_facts() -> SparkFacts:
     return SparkFacts(deployment.is_local, has_log_store_class(jars))
 
 
-def coordinator_endpoint(connection: Connection) -> str:
-    """What goes into the properties of a coordinated table of this connection."""
-    return connection.own_endpoint or aws_endpoint(connection.region)
-
-
-def _surroundings(
-    connection: Connection, change: CoordinationRequest, uri: TableUri, table: DeltaTable | None, own_job: UUID | None
-) -> Situation:
+def _bare(connection: Connection, change: CoordinationRequest) -> Situation:
+    """What is known before anything is read."""
     return Situation(
         change=change,
-        uri=uri.s3a,
+        uri=TableUri.parse(change.uri).s3a,
         region=connection.region,
-        endpoint=coordinator_endpoint(connection),
+        endpoint=connection.own_endpoint or aws_endpoint(connection.region),
         own_endpoint=bool(connection.own_endpoint),
-        spark=spark_facts(),
-        busy=_busy(uri, connection, table, own_job),
     )
 
 
-def _survey_and_target(connection: Connection, lake: Lake, uri: TableUri) -> tuple[Survey, TableTarget]:
-    return survey_for_one_table(connection, lake), target_of(connection, uri)
+def _read(connection: Connection, lake: Lake, uri: TableUri, keep: Keep = forget) -> RepairFacts:
+    survey, target = survey_for_one_table(connection, lake), target_of(connection, uri)
+    return read_for_repair(lake, survey, target, timezone.now(), keep)
 
 
 def _with_table(bare: Situation, repair: RepairFacts, table: DeltaTable | None) -> Situation:

@@ -194,13 +194,7 @@ def changes(change: CoordinationRequest, checked: PreflightDocument, table: Delt
     """Before and after; empty for a new table, which has no before, and for one that is gone."""
     if table is None or change.operation is Operation.CREATE:
         return []
-    match change.operation:
-        case Operation.ENABLE:
-            rows = _enabled(checked, table)
-        case Operation.DROP:
-            rows = _dropped(change, table)
-        case _:
-            rows = _removed(change, table)
+    rows = _enabled(checked, table) if change.operation is Operation.ENABLE else _left(change, table)
     return [*rows, TableChange("Data files", "as they are", "as they are"), _history(change.operation, checked)]
 
 
@@ -221,34 +215,26 @@ def _enabled(checked: PreflightDocument, table: DeltaTable) -> Iterator[TableCha
     yield TableChange("Coordinator item", "none in force", "a new one, accepting")
 
 
-def _dropped(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
+def _left(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
+    """By a drop, or by the removal of what one left behind."""
+    is_drop = change.operation is Operation.DROP
     coordinated = table.mechanism == Mechanism.COORDINATED_COMMITS
-    through = f"coordinator {table.store.name}" if coordinated and table.store else plain_commits(table)
-    yield TableChange("Commits through", through, _after_drop(table))
-    yield TableChange(COORDINATED, _named(table, COORDINATED), "removed")
-    yield from _leftovers(change, table)
-    yield TableChange("Protocol", _protocol(table), _protocol(table))
-    item = "accepting" if coordinated else "not accepting"
-    yield TableChange("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
-
-
-def _removed(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
-    yield from _leftovers(change, table)
-    yield TableChange("Protocol", _protocol(table), _protocol(table), "its numbers may fall with the last feature")
-
-
-def _leftovers(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
+    if is_drop:
+        through = f"coordinator {table.store.name}" if coordinated and table.store else plain_commits(table)
+        then = "the log store it had before" if table.lock_domains else "S3 alone"
+        yield TableChange("Commits through", through, then)
+        yield TableChange(COORDINATED, _named(table, COORDINATED), "removed")
     for feature in LEFT_BEHIND:
         now = _named(table, feature)
         if feature in change.remove_features:
-            note = ASKED if change.operation is Operation.DROP else "Delta may refuse"
-            yield TableChange(feature, now, "removed, where Delta allows it", note)
+            yield TableChange(feature, now, "removed, where Delta allows it", ASKED if is_drop else "Delta may refuse")
         else:
             yield TableChange(feature, now, now, REFUSED_BY if feature == VACUUM_CHECK else "")
-
-
-def _after_drop(table: DeltaTable) -> str:
-    return "the log store it had before" if table.lock_domains else "S3 alone"
+    note = "" if is_drop else "its numbers may fall with the last feature"
+    yield TableChange("Protocol", _protocol(table), _protocol(table), note)
+    if is_drop:
+        item = "accepting" if coordinated else "not accepting"
+        yield TableChange("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
 
 
 def _history(operation: Operation, checked: PreflightDocument) -> TableChange:
@@ -299,17 +285,9 @@ def counts_by_coordination(chosen: TableFilter) -> tuple[int, int]:
 def many_selection(operation: Operation, chosen: TableFilter) -> ManySelection:
     """Judge each table of a filter by its stored row; the job checks each one anew."""
     tables = list(filtered(chosen).select_related("connection").order_by("name", "id")[: MOST_TABLES + 1])
-    touched: list[DeltaTable] = []
-    skipped: list[tuple[DeltaTable, str]] = []
-    for table in tables[:MOST_TABLES]:
-        offer = next((one for one in coordination_offers(table) if one.operation is operation), None)
-        if offer is None:
-            skipped.append((table, _no_offer(operation, table)))
-        elif offer.reason:
-            skipped.append((table, offer.reason))
-        else:
-            touched.append(table)
-    return ManySelection(touched, skipped, len(tables) > MOST_TABLES)
+    told = [(table, _why_skipped(operation, table)) for table in tables[:MOST_TABLES]]
+    touched = [table for table, reason in told if not reason]
+    return ManySelection(touched, [(table, reason) for table, reason in told if reason], len(tables) > MOST_TABLES)
 
 
 def passed_selection(checked: Job) -> ManySelection:
@@ -322,7 +300,11 @@ def passed_selection(checked: Job) -> ManySelection:
     return ManySelection(passed, left, too_many=False)
 
 
-def _no_offer(operation: Operation, table: DeltaTable) -> str:
+def _why_skipped(operation: Operation, table: DeltaTable) -> str:
+    """Why the act is not for this table; "" where it is."""
+    for offer in coordination_offers(table):
+        if offer.operation is operation:
+            return offer.reason
     if table.gone_at is not None or table.observed_at is None:
         return "Gone, or never read."
     return "Coordinated already." if operation is Operation.ENABLE else "Under no commit coordinator."

@@ -34,7 +34,7 @@ OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
     """Choose what the act needs, such as the store; POST has everything checked."""
-    table, wanted = addressed_table(request, table_id), _operation(operation, OF_A_TABLE)
+    table, wanted = addressed_table(request, table_id), operation_named(operation, OF_A_TABLE)
     if request.method == "POST":
         change = CoordinationRequest(
             wanted,
@@ -49,6 +49,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
     context = {
         "table": table,
         "operation": wanted.value,
+        "read_back": queries.READ_BACK[wanted],
         "offer": next((one for one in coordination_offers(table) if one.operation is wanted), None),
         "stores": stores,
         "only_store": coordinators[0] if len(coordinators) == 1 else None,
@@ -65,7 +66,7 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
     """Show one plan with the checks that it rests on; POST has it done if they are those of a fresh reading."""
-    table, wanted = addressed_table(request, table_id), _operation(operation, OF_A_TABLE)
+    table, wanted = addressed_table(request, table_id), operation_named(operation, OF_A_TABLE)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     return confirm(request, job, *_addresses(table, wanted, job), table)
 
@@ -73,7 +74,7 @@ def checks(request: HttpRequest, table_id: int, operation: str, job_id: UUID) ->
 @require_http_methods(["POST"])
 def rehearsal(request: HttpRequest, table_id: int, operation: str, job_id: UUID) -> HttpResponse:
     """Have the act that was checked tried on a copy of the table's log."""
-    table, wanted = addressed_table(request, table_id), _operation(operation, actions.REHEARSED)
+    table, wanted = addressed_table(request, table_id), operation_named(operation, actions.REHEARSED)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     page, context = _shown(request, job, *_addresses(table, wanted, job), table)
     return confirmed(
@@ -115,6 +116,7 @@ def _shown(
     context = {
         "table": table,
         "operation": operation.value,
+        "read_back": queries.READ_BACK[operation],
         "address": address,
         "statement": STATEMENTS.get(operation, ""),
         "guard": queries.plain_commits(table) if table else "",
@@ -163,7 +165,8 @@ def _may(request: HttpRequest, verb: str, connection: Connection | None) -> bool
     return Actor.from_request(request).may(verb, connection)
 
 
-def _operation(name: str, allowed: tuple[Operation, ...]) -> Operation:
+def operation_named(name: str, allowed: Iterable[Operation]) -> Operation:
+    """Raises Http404 for none of these."""
     found = next((one for one in allowed if one.value == name), None)
     if found is None:
         raise Http404(f"Nothing of a table's coordination is called {name}.")

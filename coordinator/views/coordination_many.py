@@ -22,7 +22,7 @@ from coordinator.protocols.wording import counted, thousands
 from coordinator.queries import coordination as queries
 from coordinator.queries.repairs import MOST_LISTED, filter_fields
 from coordinator.queries.table_list import TableFilter
-from coordinator.views.coordination import have_checked, why_not, why_not_check
+from coordinator.views.coordination import have_checked, operation_named, why_not, why_not_check
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
@@ -40,17 +40,14 @@ MEANINGS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def many(request: HttpRequest, operation: str) -> HttpResponse:
     """Pick tables and have them checked; with `checked`, a job that did so, act on those that passed."""
-    wanted = next((one for one in MANY if one.value == operation), None)
-    if wanted is None:
-        raise Http404(f"No act on many tables is called {operation}.")
+    wanted = operation_named(operation, MANY)
     if number := request.POST.get("checked") or request.GET.get("checked"):
         return _confirm(request, wanted, _checks(request, wanted, number))
     form = TableFilterForm(request.POST if request.method == "POST" else request.GET)
     if not form.is_valid():
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
     chosen = scoped(request, form.chosen())
-    selection = queries.many_selection(wanted, chosen)
-    return _check(request, wanted, chosen, selection) if request.method == "POST" else _pick(request, wanted, chosen)
+    return _check(request, wanted, chosen) if request.method == "POST" else _pick(request, wanted, chosen)
 
 
 @require_safe
@@ -89,10 +86,9 @@ def _pick(request: HttpRequest, operation: Operation, chosen: TableFilter, refus
     return render(request, "coordinator/coordination_many.html", context, status=422 if refused else 200)
 
 
-def _check(
-    request: HttpRequest, operation: Operation, chosen: TableFilter, selection: queries.ManySelection
-) -> HttpResponse:
+def _check(request: HttpRequest, operation: Operation, chosen: TableFilter) -> HttpResponse:
     """Have the picked tables checked."""
+    selection = queries.many_selection(operation, chosen)
     if not chosen.only or not selection.touched:
         return _pick(request, operation, chosen, "Pick the tables first: none that fits was picked.")
     if len(selection.connections) > 1:

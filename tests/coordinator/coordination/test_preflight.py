@@ -130,6 +130,12 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
     ("item", situation(DROP, coordinated(accepting=False)), "The item belongs to this table", "accepts no commits"),
     ("schema", situation(DROP, coordinated(schema_version=2)), "The item belongs to this table", "schemaVersion 2"),
     (
+        "no item",
+        situation(DROP, replace(coordinated(), registrations=())),
+        "The item belongs to this table",
+        "register it again",
+    ),
+    (
         "log store that is not known",
         situation(ENABLE, table_facts(listing(temp=[temp_name(3)]), mechanism=Mechanism.LOG_STORE), spark=WITH_CLASS),
         "Log store class",
@@ -170,6 +176,7 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
         "Log store entries",
         "not complete",
     ),
+    ("gap", situation(ENABLE, table_facts(listing([0, 1, 3]))), "Nothing waits", "Repair it first."),
     ("spark", situation(ENABLE, spark=SparkFacts(problem="SPARK_MASTER is 'x'")), "Spark", "SPARK_MASTER"),
     ("busy", situation(ENABLE, busy="Job 7 (Repair)"), "Other jobs", "Job 7"),
     ("occupied", situation(CREATE, repair=None, columns="id INT", occupied="Objects lie"), "The place is free", "lie"),
@@ -186,14 +193,6 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
 @pytest.mark.parametrize(("given", "name", "words"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS])
 def test_what_must_not_be_done_is_refused_with_its_reason(given: Situation, name: str, words: str) -> None:
     assert words in refused(given)[name]
-
-
-def test_a_missing_registration_refuses_a_drop() -> None:
-    facts = table_facts(
-        mechanism=Mechanism.COORDINATED_COMMITS, table_protocol=protocol(properties=conf(), features=FEATURES)
-    )
-
-    assert "register it again" in refused(situation(DROP, facts))["The item belongs to this table"]
 
 
 def test_a_drop_that_stopped_half_way_may_be_finished() -> None:
@@ -260,9 +259,37 @@ def test_an_act_waits_for_what_is_being_checked(operation: Operation) -> None:
     assert reason.endswith("Check again in a moment.")
 
 
-def test_an_outcome_is_not_proven_while_something_is_being_checked() -> None:
-    after = once(table_facts(listing([0, 1, 3])), Operation.LEFTOVERS)
+GAP = table_facts(listing([0, 1, 3]))
 
+
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [(once(GAP, LEFTOVERS), "that is being checked"), (situation(LEFTOVERS, GAP), "Repair that first")],
+)
+def test_an_outcome_is_not_proven_where_the_table_is_not_whole(after: Situation, says: str) -> None:
     [check] = [one for one in proofs(preflight(after), after) if one.name == "Table"]
+
     assert check.state is CheckState.FAILED
-    assert "that is being checked" in aftermath(after)
+    assert says in aftermath(after)
+
+
+def unproven(after: Situation, version: int = 2) -> set[str]:
+    """Names of what is not proven of an act that began at a version."""
+    before = replace(preflight(situation(after.operation)), version=version)
+    return {check.name for check in proofs(before, after) if check.state is CheckState.FAILED}
+
+
+def test_an_enable_is_proven_by_protocol_metadata_item_and_version() -> None:
+    assert unproven(situation(ENABLE, coordinated())) == set()
+    assert unproven(situation(ENABLE, coordinated()), version=3) == {"Versions"}
+    assert "Metadata" in unproven(situation(ENABLE, coordinated(conf(dynamoDBTableName="others"))))
+    assert "Registration" in unproven(situation(ENABLE, coordinated(accepting=False)))
+    assert {"Protocol", "Metadata", "Registration"} <= unproven(situation(ENABLE))
+
+
+def test_a_drop_is_proven_by_what_is_gone_and_an_item_that_accepts_no_more() -> None:
+    closed, still = (table_facts(registrations=[registration(3, accepting=one)]) for one in (False, True))
+
+    assert unproven(situation(DROP, closed)) == set()
+    assert "Item" in unproven(situation(DROP, still))
+    assert {"Properties", "Protocol", "Item"} <= unproven(situation(DROP, coordinated()))

@@ -21,14 +21,6 @@ def keys(mechanism: Mechanism, world: WriterConfig = WORLD, release: str = "4.4.
     return {one.key: one.value for one in settings_for(mechanism, world, release_named(release))}
 
 
-def test_a_log_store_is_named_with_its_table_and_region() -> None:
-    found = keys(Mechanism.LOG_STORE)
-
-    assert found["spark.delta.logStore.s3a.impl"] == "io.delta.storage.S3DynamoDBLogStore"
-    assert found["spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName"] == "delta_log"
-    assert found["spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"] == "eu-west-1"
-
-
 @pytest.mark.parametrize(("release", "package"), [("4.4.0", "software.amazon.awssdk"), ("3.3.2", "com.amazonaws.auth")])
 def test_credentials_are_spelled_as_the_releases_sdk_has_them(release: str, package: str) -> None:
     world = WriterConfig("eu-west-1", environment_credentials=True)
