@@ -195,6 +195,7 @@ def last_copy(**facts: Any) -> TableInBucket:
     ("left", "is_certain", "state", "code"),
     [
         (20 * DAY, True, State.HEALTHY, "lifecycle-would-take-last-copy"),
+        (20 * DAY, False, State.HEALTHY, "lifecycle-would-take-last-copy"),
         (4 * DAY, True, State.ATTENTION, "lifecycle-takes-unpublished"),
         (4 * DAY, False, State.ATTENTION, "lifecycle-takes-unpublished"),
         (timedelta(hours=3), True, State.UNSAFE, "lifecycle-takes-unpublished"),
