@@ -3,7 +3,7 @@ and looks that did not happen."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import Max, Q
@@ -139,7 +139,7 @@ def _of_finding(finding: TableFinding, now: datetime) -> Problem:
         kind=FINDING.name,
         key=f"finding:{finding.pk}",
         cause=f"{finding.code}{own} {table.connection.name}",
-        severity=_severity(finding.severity),
+        severity=cast("ProblemSeverity", finding.severity),
         measure=(now - finding.opened_at).total_seconds() / 60,
         headline=f"{table.name}: {finding.summary}",
         since=finding.opened_at,
@@ -233,10 +233,6 @@ def _evidence(evidence: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """The plain values among the evidence, a few of them: the page has the rest."""
     plain = [(key, value) for key, value in evidence.items() if isinstance(value, str | int | float | bool)]
     return [(key.replace("_", " ").capitalize(), str(value)[:300]) for key, value in plain[:6]]
-
-
-def _severity(word: str) -> ProblemSeverity:
-    return "critical" if word == "critical" else "info" if word == "info" else "warning"
 
 
 register_source("lake", lake_problems, *KINDS)

@@ -190,3 +190,5 @@ def test_a_commit_made_between_the_scan_and_the_listing_is_no_foreign_one(writte
     observe_guarded()
 
     assert (the_table().published_version, the_table().state) == (3, "healthy")
+    looks = [call for call in guard.calls if call.operation == "ListObjectsV2" and "_delta_log" in call.target]
+    assert len(looks) == 1, "what was scanned is read on, which takes no second look"

@@ -6,7 +6,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from coordinator.models import Commit, CommitStore, DeltaTable, Entry
-from coordinator.observation import surveys
+from coordinator.observation import passes, surveys
+from coordinator.observation.reading import Reading
 from tests.builders.delta import log_store_item
 
 pytestmark = pytest.mark.postgres("upserts")
@@ -48,38 +49,18 @@ def test_a_commit_on_a_long_log_writes_few_rows(written, observe):
     assert Commit.objects.count() == 301
 
 
-@pytest.fixture
-def many_unchanged(monkeypatch, observe, written):
-    """Tables whose look finds nothing new, without asking AWS."""
-    from coordinator.observation import passes
-    from coordinator.observation.reading import Reading
-
-    def make(connection, count: int) -> None:
-        DeltaTable.objects.bulk_create(
-            DeltaTable(
-                connection=connection,
-                bucket=written.bucket,
-                prefix=f"warehouse/t{number}",
-                uri=written.uri(f"warehouse/t{number}"),
-                name=f"warehouse.t{number}",
-                state="healthy",
-                published_version=1,
-            )
-            for number in range(count)
-        )
-
+def test_queries_of_an_unchanged_pass_do_not_grow_with_the_tables(connection, observe, written, monkeypatch):
     def unchanged(lake, survey, target, *, in_full=False, looks=None):
         return Reading(target, timezone.now(), unchanged=True)
 
     monkeypatch.setattr(passes, "read_table", unchanged)
-    return make
-
-
-def test_queries_of_an_unchanged_pass_do_not_grow_with_the_tables(connection, many_unchanged, observe):
     counts = []
     for more in (10, 1_990):
         DeltaTable.objects.all().delete()
-        many_unchanged(connection, more)
+        DeltaTable.objects.bulk_create(
+            DeltaTable(connection=connection, bucket=written.bucket, prefix=f"t{number}", published_version=1)
+            for number in range(more)
+        )
         with CaptureQueriesContext(database) as queries:
             assert observe().tables_seen == more
         counts.append(len(queries))

@@ -69,9 +69,11 @@ def test_a_refused_store_leaves_other_tables_alone(written, guard, observe_guard
     assert table("sales.orders").state == "healthy"
 
 
-def test_a_table_that_no_store_could_vouch_for_is_not_called_healthy(written, guard, observe_guarded):
+@pytest.mark.parametrize("kind", ["log_store", "commit_coordinator"])
+def test_a_table_that_no_store_could_vouch_for_is_not_called_healthy(written, guard, observe_guarded, connection, kind):
+    CommitStore.objects.get_or_create(connection=connection, name=written.coordinator(), kind="commit_coordinator")
     written.table("sales/orders")
-    guard.deny("Scan")
+    guard.deny("Scan", CommitStore.objects.get(kind=kind).name)
 
     observe_guarded()
 
