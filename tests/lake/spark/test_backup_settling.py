@@ -32,7 +32,6 @@ write_none = lazily("lake.spark.backups.settling", "write_none")
 EXAMPLES = 5
 MOST_PARTS = 4_096
 PLANNED = "planned"
-PROVED = "proved"
 REPORTED = "reported"
 THERE = "there"
 
@@ -164,50 +163,51 @@ def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: "Settlin
     assert {row["outcome"] for row in outcomes(client, settling)} == {"copied", "already_there"}
 
 
+def settle_files(client: Client, settling: "Settling", **kinds: Rows) -> dict[str, dict[str, Any]]:
+    """The outcomes by key, of a file of rows for each kind."""
+    reads = []
+    for kind, rows in kinds.items():
+        schema = schemas()[kind]
+        write(client, settling, f"{kind}.parquet", rows, schema.append(pa.field("outcome", pa.string())))
+        reads += reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
+    run(settling, reads)
+    return {row["key"]: row for row in outcomes(client, settling)}
+
+
 def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: "Settling") -> None:
-    stored = {"size": 3, "modified_at": datetime(2026, 1, 1, tzinfo=UTC), "lane": "copy"}
-    keys = ("safe", "failed", "same", "same as before")
-    write(
+    stored = {"size": 3, "modified_at": datetime(2026, 1, 1, tzinfo=UTC), "lane": "copy", "etag": "e"}
+    # Of its own ETag a proof says nothing: written so by earlier versions, and not at all since.
+    proofs = {
+        "safe": ("d-2", "copied"),
+        "failed": ("d-2", "failed"),
+        "same as before": ("e", "copied"),
+        "same": (None, "copied"),
+    }
+    told = settle_files(
         client,
         settling,
-        "planned.parquet",
-        [{**stored, "key": key, "etag": "e"} for key in keys],
-        schemas()[PLANNED],
+        planned=[{**stored, "key": key} for key in proofs],
+        there=[{**stored, "key": key, "etag": "d-2"} for key in proofs],
+        proved=[
+            {**stored, "key": key, "destination_etag": etag, "outcome": outcome}
+            for key, (etag, outcome) in proofs.items()
+        ],
     )
-    write(client, settling, "there.parquet", [{**stored, "key": key, "etag": "d-2"} for key in keys], schemas()[THERE])
-    pool = pa.schema([*schemas()[PROVED], ("outcome", pa.string())])
-    earlier = [
-        {**stored, "key": key, "etag": "e", "destination_etag": "d-2", "outcome": outcome}
-        for key, outcome in (("safe", "copied"), ("failed", "failed"))
-    ]
-    # Of its own ETag a proof says nothing: written so by earlier versions, and not at all since.
-    earlier += [
-        {**stored, "key": key, "etag": "e", "destination_etag": etag, "outcome": "copied"}
-        for key, etag in (("same as before", "e"), ("same", None))
-    ]
-    write(client, settling, "pool/part-0.parquet", earlier, pool)
-    bucket = settling.kept.bucket
-    pooled = keys_below(settling.access, BucketPrefix(bucket, "pool/"))
-    files = ((PLANNED, ["planned.parquet"]), (THERE, ["there.parquet"]), (PROVED, pooled))
-    run(settling, [read for kind, keys in files for read in reads_of(settling.access, kind, bucket, keys)])
-    told = {row["key"]: (row["outcome"], row["code"]) for row in outcomes(client, settling)}
-    not_proved = ("failed", "NotReported")
-    assert told.pop("safe") == ("already_there", "")
-    assert told == dict.fromkeys(("failed", "same", "same as before"), not_proved)
+    found = {key: (row["outcome"], row["code"]) for key, row in told.items()}
+    assert found.pop("safe") == ("already_there", "")
+    assert found == dict.fromkeys(("failed", "same", "same as before"), ("failed", "NotReported"))
 
 
 def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Client, settling: "Settling") -> None:
     stored = {"size": 1, "modified_at": NEW, "lane": "copy", "etag": "e"}
-    planned = [{**stored, "key": key} for key in ("same", "other", "gone")]
-    there = [{**stored, "key": "same"}, {**stored, "key": "other", "etag": "e-2"}]
-    write(client, settling, "planned.parquet", planned, schemas()[PLANNED])
-    write(client, settling, "there.parquet", there, schemas()[THERE])
-    files = ((PLANNED, ["planned.parquet"]), (THERE, ["there.parquet"]))
-    run(
-        settling, [read for kind, keys in files for read in reads_of(settling.access, kind, settling.kept.bucket, keys)]
+    told = settle_files(
+        client,
+        settling,
+        planned=[{**stored, "key": key} for key in ("same", "other", "gone")],
+        there=[{**stored, "key": "same"}, {**stored, "key": "other", "etag": "e-2"}],
     )
-    told = {row["key"]: row["destination_etag"] for row in outcomes(client, settling)}
-    assert told == {"same": None, "other": "e-2", "gone": None}
+    found = {key: row["destination_etag"] for key, row in told.items()}
+    assert found == {"same": None, "other": "e-2", "gone": None}
 
 
 def test_outcomes_of_nothing_are_a_file_too(client: Client, settling: "Settling") -> None:
