@@ -108,6 +108,12 @@ def test_a_part_of_a_checkpoint_may_hold_no_state():
     assert (found.version, found.protocol, found.metadata, found.problems) == (10, None, None, ())
 
 
+def test_a_parquet_file_without_the_columns_says_nothing():
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"x": [1]}), sink)
+    assert state(sink.getvalue()).protocol is None
+
+
 def test_columns_of_another_type_are_a_problem():
     sink = io.BytesIO()
     pq.write_table(pa.table({"protocol": [1], "metaData": ["x"]}), sink)
@@ -202,6 +208,11 @@ def test_neighbouring_reads_share_a_request():
     file.seek(10)
     assert [file.read(3), file.read(2), file.tell()] == [b"\x0a\x0b\x0c", b"\x0d\x0e", 15]
     assert source.ranges == [(10, 59)]
+
+
+def test_a_ranged_file_ends_where_the_object_ends():
+    _, file = ranged_file(10, read_ahead=50)
+    assert (file.seek(-4, io.SEEK_END), file.read(100), file.read()) == (6, b"\x06\x07\x08\x09", b"")
 
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 5), (5, 10), (6, 5), (2**63, 2**64)])

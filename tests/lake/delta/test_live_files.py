@@ -104,6 +104,10 @@ def test_retention_is_read_and_counts_as_none_where_it_cannot_be(text, expected)
     assert retention_of({"delta.deletedFileRetentionDuration": text}) == expected
 
 
+def test_without_the_property_tombstones_stay_a_week():
+    assert retention_of({}) == WEEK
+
+
 @dataclass(frozen=True)
 class History:
     """Commits as (hour, added, removed), checkpointed versions, the first version that is left, and a moment."""
