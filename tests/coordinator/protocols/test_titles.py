@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coordinator import protocols
-from coordinator.protocols.titles import _TITLES, title_of
+from coordinator.protocols.titles import _SEVERAL_MEANINGS, _TITLES, title_of
 
 GIVEN_BY_A_VARIABLE = {"C6", "C7", "unknown-log-store", "being-checked", "unreadable", "not-read"}
 OF_TWO = {"lifecycle-reaches-log", "lifecycle-reaches-data", "archive-tier-reaches-log", "archive-tier-reaches-data"}
@@ -22,6 +22,11 @@ def codes_in_the_source() -> set[str]:
 @pytest.mark.parametrize("code", sorted(codes_in_the_source()))
 def test_every_finding_that_weighs_has_a_title(code: str) -> None:
     assert code in _TITLES or code == "K0"  # a registration that may yet be used never weighs
+
+
+def test_a_title_and_the_name_of_a_table_fit_into_90_characters() -> None:
+    titles = [*_TITLES.values(), *_SEVERAL_MEANINGS.values()]
+    assert all(len(title) <= 52 and not title.endswith(".") for title in titles)
 
 
 def test_a_state_can_make_a_code_another_trouble() -> None:
