@@ -20,45 +20,28 @@ LOOKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class WriterTestRow:
-    """One test: `look` is a state's name, `job` the look that is under way."""
-
-    test: WriterTest
-    look: str
-    word: str
-    job: Job | None
-
-
-@dataclass(frozen=True, slots=True)
 class WriterTestList:
-    """Tests of one store: `more` are older ones that are not shown, `places` where a scratch table may lie."""
+    """Tests of one store, each with its look and word: `more` are older ones that are not shown, `places` where a
+    scratch table may lie.
+    """
 
-    rows: tuple[WriterTestRow, ...]
+    rows: tuple[tuple[WriterTest, str, str], ...]
     more: int
     places: tuple[str, ...]
 
 
 def tests_of(store: CommitStore) -> WriterTestList:
     tests = WriterTest.objects.filter(connection=store.connection_id, store_name=store.name)
-    shown = list(tests[:MOST_SHOWN])
-    jobs = _looks_under_way(shown)
-    return WriterTestList(
-        tuple(_row(test, jobs) for test in shown),
-        max(0, tests.count() - len(shown)),
-        tuple(usual_places(store.connection)),
-    )
+    rows = tuple((test, *look_of(test)) for test in tests[:MOST_SHOWN])
+    return WriterTestList(rows, max(0, tests.count() - len(rows)), tuple(usual_places(store.connection)))
 
 
-def row_of(test: WriterTest) -> WriterTestRow:
-    return _row(test, _looks_under_way([test]))
+def look_of(test: WriterTest) -> tuple[str, str]:
+    """The look and the word of its outcome."""
+    return LOOKS[WriterTestState(test.state)]
 
 
-def _row(test: WriterTest, jobs: dict[str, Job]) -> WriterTestRow:
-    look, word = LOOKS[WriterTestState(test.state)]
-    return WriterTestRow(test, look, word, jobs.get(test.token))
-
-
-def _looks_under_way(tests: list[WriterTest]) -> dict[str, Job]:
-    tokens = [test.token for test in tests]
-    jobs = Job.objects.filter(kind=CHECK_KIND, target_type="writer-test", target_id__in=tokens, state__in=ACTIVE)
-    return {job.target_id: job for job in jobs}
+def look_under_way(test: WriterTest) -> Job | None:
+    return Job.objects.filter(
+        kind=CHECK_KIND, target_type="writer-test", target_id=test.token, state__in=ACTIVE
+    ).first()

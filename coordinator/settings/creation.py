@@ -12,6 +12,7 @@ from coordinator.settings.store_calls import (
     billing_request,
     capacity_facts,
     capacity_in_words,
+    recovery_call,
     store_call,
     ttl_call,
 )
@@ -103,18 +104,7 @@ def _calls(change: CreateStore, arn: str) -> tuple[Call, ...]:
         ListStore(change.name, change.kind, f"List {change.name} among the commit stores."),
     ]
     if change.recovery:
-        specification = {"PointInTimeRecoveryEnabled": True}
-        request = {"TableName": change.name, "PointInTimeRecoverySpecification": specification}
-        calls.append(
-            store_call(
-                "UpdateContinuousBackups",
-                request,
-                "Switch point-in-time recovery on.",
-                (ACTIVE,),
-                (("point_in_time_recovery", True),),
-                arn,
-            )
-        )
+        calls.append(recovery_call(change.name, (), arn, on=True))
     if change.ttl and change.kind == LOG_STORE:
         calls.append(ttl_call(change.name, TTL_ATTRIBUTE, arn, on=True))
     return tuple(calls)

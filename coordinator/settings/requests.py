@@ -271,10 +271,9 @@ def subject_name(change: ChangeRequest) -> str:
 class NotPlanned(Exception):
     """Why a change must not be made now: a short word for it, as `Refusal.why` has it, and one sentence."""
 
-    def __init__(self, why: str, reason: str, title: str = "") -> None:
+    def __init__(self, why: str, reason: str) -> None:
         super().__init__(reason)
         self.why = why
-        self.title = title
 
 
 P = ParamSpec("P")
@@ -291,7 +290,7 @@ def or_refusal(
         try:
             return plan(change, *args, **kwargs)
         except NotPlanned as refused:
-            return Refusal(change.ACT, subject_name(change), str(refused), refused.why, refused.title)
+            return Refusal(change.ACT, subject_name(change), str(refused), refused.why)
 
     return planned
 

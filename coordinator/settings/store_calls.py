@@ -191,6 +191,13 @@ def ttl_call(table: str, attribute: str, arn: str, *, on: bool) -> StoreCall:
     return store_call("UpdateTimeToLive", request, "Switch TTL off.", enabled, (("ttl_status", TTL_OFF),), arn)
 
 
+def recovery_call(table: str, before: Facts, arn: str, *, on: bool) -> StoreCall:
+    request = {"TableName": table, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": on}}
+    says = f"Switch point-in-time recovery {'on' if on else 'off'}."
+    after: Facts = (("point_in_time_recovery", on),)
+    return store_call("UpdateContinuousBackups", request, says, (ACTIVE, *before), after, arn)
+
+
 def billing_request(capacity: Capacity) -> dict[str, object]:
     """What CreateTable and UpdateTable say of it."""
     if capacity.on_demand:

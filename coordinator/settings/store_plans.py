@@ -29,6 +29,7 @@ from coordinator.settings.store_calls import (
     billing_request,
     capacity_facts,
     capacity_in_words,
+    recovery_call,
     store_call,
     ttl_call,
 )
@@ -145,14 +146,8 @@ def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription
         )
     if found.point_in_time_recovery == change.on:
         raise NotPlanned(NOTHING_TO_DO, f"Point-in-time recovery of {change.name} is {word} already.")
-    call = store_call(
-        "UpdateContinuousBackups",
-        {"TableName": change.name, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": change.on}},
-        f"Switch point-in-time recovery {word}.",
-        (ACTIVE, ("point_in_time_recovery", found.point_in_time_recovery)),
-        (("point_in_time_recovery", change.on),),
-        facts.arn,
-    )
+    before = (("point_in_time_recovery", found.point_in_time_recovery),)
+    call = recovery_call(change.name, before, facts.arn, on=change.on)
     told = "The table can then be restored, into a new one, as of any second of the last 35 days from now on."
     danger = "" if change.on else "The backups of the last 35 days go at once and do not come back."
     title = f"Switch point-in-time recovery of {change.name} {word}"

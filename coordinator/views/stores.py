@@ -1,5 +1,7 @@
 """Commit stores and buckets: what DynamoDB and S3 may do on their own."""
 
+from collections.abc import Mapping
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -151,7 +153,7 @@ def _changing(request: HttpRequest, connection: Connection) -> dict[str, object]
 def create(request: HttpRequest) -> HttpResponse:
     """Name a new store; POST has its creation planned. Nothing is created before the calls were seen."""
     connections = list(connections_of(request))
-    values = {name: request.POST.get(name, "") for name in FIRST_VALUES} if request.POST else dict(FIRST_VALUES)
+    values = request.POST or FIRST_VALUES
     chosen = _chosen(request, connections)
     error: ChangeInvalid | None = None
     if request.method == "POST":
@@ -178,7 +180,7 @@ def _context(
     request: HttpRequest,
     connections: list[Connection],
     chosen: Connection | None,
-    values: dict[str, str],
+    values: Mapping[str, str],
     error: ChangeInvalid | None,
 ) -> dict[str, object]:
     actor = Actor.from_request(request)

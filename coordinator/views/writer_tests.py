@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from changes.pages import POLL_SECONDS
 from coordinator.models import CommitStore, WriterTest
-from coordinator.queries.writer_tests import row_of
+from coordinator.queries.writer_tests import look_of, look_under_way
 from coordinator.settings.requests import CleanWriterTest
 from coordinator.views.addressed import addressed_store
 from coordinator.views.settings_plan import planned, why_no_plan
@@ -36,15 +36,19 @@ def make(request: HttpRequest, store_id: int) -> HttpResponse:
 def show(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """One test: what it has shown, its script, and what can be done with it."""
     store = addressed_store(request, store_id)
-    row = row_of(_test(request, store, token))
-    actor = Actor.from_request(request)
+    test = _test(request, store, token)
+    look, word = look_of(test)
+    job, actor = look_under_way(test), Actor.from_request(request)
     context = {
         "store": store,
-        "row": row,
-        "script": script_for(row.test, store),
+        "test": test,
+        "look": look,
+        "word": word,
+        "job": job,
+        "script": script_for(test, store),
         "why_no_look": "" if actor.may("lake.observe", store.connection) else "Needs the operator role.",
         "why_no_plan": why_no_plan(actor, store.connection),
-        "poll_seconds": POLL_SECONDS if row.job else None,
+        "poll_seconds": POLL_SECONDS if job else None,
         "worst_state": store.state,
     }
     return render(request, "coordinator/writer_test.html", context)

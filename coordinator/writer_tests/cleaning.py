@@ -18,7 +18,6 @@ from lake.aws.access import Lake
 
 QUIET = timedelta(minutes=1)
 """A script that wrote within this time may be at work."""
-_TITLE = "Remove what the writer test left"
 MOST_OBJECTS = 1_000
 """A test leaves about sixty."""
 
@@ -77,15 +76,14 @@ def plan_clean(change: CleanWriterTest, connection: Connection, lake: Lake, now:
     """Read and plan; nothing is changed."""
     test = test_of(connection, change)
     if test is None:
-        raise NotPlanned("unknown", f"{connection.name} has no writer test {change.token} of {change.name}.", _TITLE)
+        raise NotPlanned("unknown", f"{connection.name} has no writer test {change.token} of {change.name}.")
     folder = ScratchFolder(test.bucket, test.prefix.removesuffix(test.token), test.token)
     stores = StoresToAsk.of(connection, log_store="", coordinator="")
     found = read_leftovers(lake, folder, stores)
     if found.is_empty:
         told = f"Nothing is left of this test: {test.uri} is empty, and no item names it."
-        raise NotPlanned(NOTHING_TO_DO, told, _TITLE)
-    if reason := _why_not(test, found, now):
-        raise NotPlanned("not-now", reason, _TITLE)
+        raise NotPlanned(NOTHING_TO_DO, told)
+    _require_quiet(test, found, now)
     return ChangePlan(
         change.ACT,
         change.name,
@@ -105,14 +103,16 @@ def test_of(connection: Connection, change: CleanWriterTest) -> WriterTest | Non
     return tests.filter(connection=connection, token=change.token, store_name=change.name).first()
 
 
-def _why_not(test: WriterTest, found: Leftovers, now: datetime) -> str:
+def _require_quiet(test: WriterTest, found: Leftovers, now: datetime) -> None:
+    told = ""
     if found.unread:
-        return f"Not all of it could be looked at: {'; '.join(found.unread)}"
-    if len(found.objects) > MOST_OBJECTS:
-        return f"More lies at {test.uri} than a test leaves: look at it before you delete it with your own tools."
-    if any(now - one.modified_at < QUIET for one in found.objects):
-        return f"The script wrote to {test.uri} less than a minute ago and may be at work: clean up when it has ended."
-    return ""
+        told = f"Not all of it could be looked at: {'; '.join(found.unread)}"
+    elif len(found.objects) > MOST_OBJECTS:
+        told = f"More lies at {test.uri} than a test leaves: look at it before you delete it with your own tools."
+    elif any(now - one.modified_at < QUIET for one in found.objects):
+        told = f"The script wrote to {test.uri} less than a minute ago and may be at work: clean up when it has ended."
+    if told:
+        raise NotPlanned("not-now", told)
 
 
 def _commands(folder: ScratchFolder, found: Leftovers) -> Iterator[str]:

@@ -25,6 +25,7 @@ from dashboard.connections.access import lake_access
 from dashboard.jobs.models import Job
 from lake.aws.access import open_lake
 from tests.builders.people import signed_in
+from tests.coordinator.settings.conftest import own_temp_key
 from tests.coordinator.settings.settings_console import SettingsConsole
 
 pytestmark = pytest.mark.django_db
@@ -124,6 +125,16 @@ def test_a_lock_that_was_taken_is_said_with_its_evidence(committed: WriterTest) 
     assert found["state"] == "lock-taken"
     assert found["evidence"]["versions"] == [0, 1, 2, 3, 4]
     assert found["script"] == ""
+
+
+def test_a_commit_that_is_not_what_its_entry_accepted_is_no_lock(console, committed: WriterTest) -> None:
+    console.lake.put(own_temp_key(3, committed.prefix), b"another")
+
+    with pytest.raises(Failed, match="not shown"):
+        levee("writer-test", "--check", committed.token)
+
+    committed.refresh_from_db()
+    assert committed.state == "no-lock"
 
 
 def test_a_store_that_refuses_shows_nothing_and_keeps_what_was_seen(console, committed: WriterTest) -> None:
