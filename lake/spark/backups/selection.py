@@ -19,11 +19,11 @@ _CHANGE_DATA = "_change_data/"
 _ICEBERG = "metadata/"
 
 
-def without_pool(laned: Any, pool: Any, *, lanes: Sequence[str], keeps_logs: bool = True) -> Any:
+def without_pool(laned: Any, pool: Any, *, lanes: Sequence[str]) -> Any:
     """Turn the lane of what `pool` has, by key, size and ETag, into already_there.
 
-    `pool` has pool_key, pool_size and pool_etag. Rows of other lanes than `lanes` stay as they are, and, with
-    `keeps_logs`, those of Delta logs.
+    `pool` has pool_key, pool_size and pool_etag. Rows of other lanes than `lanes` stay as they are, and so
+    do those of Delta logs.
     """
     from pyspark.sql import functions as sql
 
@@ -36,9 +36,7 @@ def without_pool(laned: Any, pool: Any, *, lanes: Sequence[str], keeps_logs: boo
         & same(sql.col("etag"), sql.col("pool_etag"))
     )
     joined = left.join(right.hint("shuffle_hash"), matches, "left")
-    there = sql.col("pool_key").isNotNull() & sql.col("lane").isin(*lanes)
-    if keeps_logs:
-        there &= ~is_log(sql.col("key"))
+    there = sql.col("pool_key").isNotNull() & sql.col("lane").isin(*lanes) & ~is_log(sql.col("key"))
     lane = sql.when(there, sql.lit("already_there")).otherwise(sql.col("lane"))
     return joined.withColumn("lane", lane).drop("_hash", "_pool_hash", "pool_key", "pool_size", "pool_etag")
 
