@@ -32,29 +32,26 @@ class Plan(models.Model):
     name = models.CharField(max_length=64, unique=True)
     connection = models.ForeignKey("connections.Connection", on_delete=models.PROTECT, related_name="plans")
     vault_connection = models.ForeignKey("connections.Connection", on_delete=models.PROTECT, related_name="vault_plans")
-    source = models.CharField(max_length=1100, help_text="s3a:// URI")
-    destination = models.CharField(
-        max_length=1100, help_text="s3a:// URI; {date} in the bucket's name: one per snapshot"
-    )
-    inventory = models.CharField(max_length=1100, blank=True, help_text="s3a:// URI; empty: the source is listed")
+    source = models.CharField(max_length=1100)  # s3a:// URI
+    destination = models.CharField(max_length=1100)  # s3a:// URI; {date} in the bucket's name: one per snapshot
+    inventory = models.CharField(max_length=1100, blank=True)  # s3a:// URI; empty: the source is listed
     minimum_lag_hours = models.PositiveIntegerField(default=24)
     engine = models.CharField(max_length=16, choices=Engine.choices, default=Engine.S3_BATCH)
-    schedule = models.CharField(max_length=64, blank=True, help_text="cron, UTC; empty: by hand")
+    schedule = models.CharField(max_length=64, blank=True)  # cron, UTC; empty: by hand
     objective_hours = models.PositiveIntegerField(default=36)
     cost_ceiling_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True)
-    keep = models.JSONField(default=dict, help_text="{daily, weekly, monthly}")
-    evidence = models.CharField(
-        max_length=1100, blank=True, help_text="s3a:// URI of manifests and reports; empty: _levee/ at the destination"
-    )
+    keep = models.JSONField(default=dict)  # {daily, weekly, monthly}
+    # s3a:// URI of manifests and reports; empty: _levee/ at the destination
+    evidence = models.CharField(max_length=1100, blank=True)
     selection = models.CharField(max_length=16, choices=Selection.choices, default=Selection.INCREMENTAL)
     files = models.CharField(max_length=8, choices=Files.choices, default=Files.ALL)
-    window_hours = models.PositiveIntegerField(default=168, help_text="Of live files: how far time travel reaches back")
-    role_arn = models.CharField(max_length=256, blank=True, help_text="The role that S3 Batch Operations acts as")
-    storage_class = models.CharField(max_length=32, blank=True, help_text="Of the copies; empty: STANDARD")
-    encryption_key = models.CharField(max_length=256, blank=True, help_text="ARN of the KMS key of the copies")
-    source_key = models.CharField(max_length=256, blank=True, help_text="ARN of the KMS key of the source")
-    notify = models.JSONField(default=list, blank=True, help_text="Addresses of people to tell")
-    paused = models.BooleanField(default=False, help_text="The schedule starts nothing")
+    window_hours = models.PositiveIntegerField(default=168)  # Of live files: how far time travel reaches back
+    role_arn = models.CharField(max_length=256, blank=True)  # The role that S3 Batch Operations acts as
+    storage_class = models.CharField(max_length=32, blank=True)  # Of the copies; empty: STANDARD
+    encryption_key = models.CharField(max_length=256, blank=True)  # ARN of the KMS key of the copies
+    source_key = models.CharField(max_length=256, blank=True)  # ARN of the KMS key of the source
+    notify = models.JSONField(default=list, blank=True)  # Addresses of people to tell
+    paused = models.BooleanField(default=False)  # The schedule starts nothing
 
     class Meta:
         ordering = ("name",)
@@ -67,7 +64,7 @@ class DueRun(models.Model):
     """When the schedule of a plan comes next; the tick that moves `next_at` by a conditional UPDATE starts the run."""
 
     plan = models.OneToOneField(Plan, on_delete=models.CASCADE, related_name="due")
-    schedule = models.CharField(max_length=64, help_text="The line that next_at was reckoned from")
+    schedule = models.CharField(max_length=64)  # The line that next_at was reckoned from
     next_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -83,12 +80,12 @@ class Inventory(models.Model):
     """One delivery of S3 Inventory that was looked at for a plan: taken or refused, and why."""
 
     plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="inventories")
-    name = models.CharField(max_length=32, help_text="The dated folder: 2026-11-19T00-00Z")
+    name = models.CharField(max_length=32)  # The dated folder: 2026-11-19T00-00Z
     manifest_bucket = models.CharField(max_length=63)
     manifest_key = models.CharField(max_length=1100)
-    created_at = models.DateTimeField(null=True, help_text="When S3 began the scan")
+    created_at = models.DateTimeField(null=True)  # When S3 began the scan
     state = models.CharField(max_length=16, choices=InventoryState.choices)
-    reason = models.TextField(blank=True, help_text="Why it was refused: one sentence")
+    reason = models.TextField(blank=True)  # Why it was refused: one sentence
     format = models.CharField(max_length=8, blank=True)
     files = models.PositiveIntegerField(default=0)
     bytes = models.BigIntegerField(default=0)
@@ -146,38 +143,37 @@ class Run(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="runs")
     state = models.CharField(max_length=24, choices=RunState.choices, default=RunState.WAITING_FOR_INVENTORY)
     stage = models.CharField(max_length=16, choices=Stage.choices, default=Stage.INVENTORY)
-    sentence = models.TextField(blank=True, help_text="What it does or waits for, or how it ended")
+    sentence = models.TextField(blank=True)  # What it does or waits for, or how it ended
     error_code = models.CharField(max_length=128, blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    requested_by_name = models.CharField(max_length=150, help_text="A person's name, schedule or command")
+    requested_by_name = models.CharField(max_length=150)  # A person's name, schedule or command
     retry_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="retries")
-    worker = models.ForeignKey(
-        "jobs.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="Which job moves it"
-    )
-    due_at = models.DateTimeField(null=True, help_text="When the schedule wanted it; null: started by hand")
+    # Which job moves it
+    worker = models.ForeignKey("jobs.Job", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    due_at = models.DateTimeField(null=True)  # When the schedule wanted it; null: started by hand
     created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, help_text="When it had its inventory")
+    started_at = models.DateTimeField(null=True)  # When it had its inventory
     finished_at = models.DateTimeField(null=True)
-    look_again_at = models.DateTimeField(null=True, help_text="Before this the tick leaves it alone")
-    failed_attempts = models.PositiveSmallIntegerField(default=0, help_text="Troubles with AWS in a row")
+    look_again_at = models.DateTimeField(null=True)  # Before this the tick leaves it alone
+    failed_attempts = models.PositiveSmallIntegerField(default=0)  # Troubles with AWS in a row
 
-    inventory = models.CharField(max_length=32, blank=True, help_text="The dated folder; empty: the source is listed")
+    inventory = models.CharField(max_length=32, blank=True)  # The dated folder; empty: the source is listed
     inventory_bucket = models.CharField(max_length=63, blank=True)
-    inventory_manifest = models.CharField(max_length=1100, blank=True, help_text="Key of its manifest.json")
-    cut_off = models.DateTimeField(null=True, help_text="Everything up to here is taken to be in the inventory")
-    destination = models.CharField(max_length=1100, blank=True, help_text="The plan's, with its date filled in")
-    folder = models.CharField(max_length=1200, blank=True, help_text="s3a:// URI of manifests and reports")
+    inventory_manifest = models.CharField(max_length=1100, blank=True)  # Key of its manifest.json
+    cut_off = models.DateTimeField(null=True)  # Everything up to here is taken to be in the inventory
+    destination = models.CharField(max_length=1100, blank=True)  # The plan's, with its date filled in
+    folder = models.CharField(max_length=1200, blank=True)  # s3a:// URI of manifests and reports
 
     estimate_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True)
-    estimate_lines = models.JSONField(default=list, help_text="[{item, count, unit, price, usd}]")
-    ceiling_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True, help_text="The plan's, as it was")
+    estimate_lines = models.JSONField(default=list)  # [{item, count, unit, price, usd}]
+    ceiling_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True)  # The plan's, as it was
     actual_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True)
     approved_by_name = models.CharField(max_length=150, blank=True)
     approved_at = models.DateTimeField(null=True)
 
-    lanes = models.JSONField(default=list, help_text="[{lane, manifests: [{bucket, key, etag, objects, bytes}]}]")
-    tables = models.JSONField(default=dict, help_text="{tables, largest: [{table, objects, bytes}]}")
-    evidence = models.JSONField(default=dict, help_text="Where outcomes lie, and what is worth another try")
+    lanes = models.JSONField(default=list)  # [{lane, manifests: [{bucket, key, etag, objects, bytes}]}]
+    tables = models.JSONField(default=dict)  # {tables, largest: [{table, objects, bytes}]}
+    evidence = models.JSONField(default=dict)  # Where outcomes lie, and what is worth another try
 
     listed = models.BigIntegerField(default=0)
     copied = models.BigIntegerField(default=0)
@@ -191,7 +187,7 @@ class Run(models.Model):
     objects_planned = models.BigIntegerField(default=0)
     bytes_planned = models.BigIntegerField(default=0)
     bytes_copied = models.BigIntegerField(default=0)
-    worth_retry = models.BigIntegerField(default=0, help_text="Objects that another try may bring")
+    worth_retry = models.BigIntegerField(default=0)  # Objects that another try may bring
 
     objects = Runs.as_manager()
 
@@ -297,8 +293,8 @@ class CopyJob(models.Model):
     manifest_etag = models.CharField(max_length=64, blank=True)
     report_prefix = models.CharField(max_length=1200)
     aws_job_id = models.CharField(max_length=64, blank=True)
-    status = models.CharField(max_length=16, blank=True, help_text="In AWS's words: New … Suspended … Complete")
-    reason = models.TextField(blank=True, help_text="Failure reasons, in AWS's words")
+    status = models.CharField(max_length=16, blank=True)  # In AWS's words: New … Suspended … Complete
+    reason = models.TextField(blank=True)  # Failure reasons, in AWS's words
     done = models.BigIntegerField(default=0)
     failed = models.BigIntegerField(default=0)
     total = models.BigIntegerField(default=0)
@@ -306,7 +302,7 @@ class CopyJob(models.Model):
     active_seconds = models.BigIntegerField(default=0)
     priority = models.PositiveIntegerField(default=10)
     updated_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True, help_text="When it ended, as AWS says; null: it says nothing")
+    ended_at = models.DateTimeField(null=True)  # When it ended, as AWS says; null: it says nothing
 
     class Meta:
         ordering = ("number",)
@@ -329,13 +325,13 @@ class FailureGroup(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="failures")
     outcome = models.CharField(max_length=16)
-    code = models.CharField(max_length=64, blank=True, help_text="The error code of S3, empty without one")
-    cause = models.TextField(help_text="What happened and what to do")
+    code = models.CharField(max_length=64, blank=True)  # The error code of S3, empty without one
+    cause = models.TextField()  # What happened and what to do
     object_count = models.BigIntegerField()
     bytes = models.BigIntegerField(default=0)
     tables = models.BigIntegerField(default=0)
     worth_retry = models.BooleanField(default=False)
-    examples = models.JSONField(default=list, help_text="A few keys")
+    examples = models.JSONField(default=list)  # A few keys
 
     class Meta:
         ordering = ("-object_count", "outcome", "code")

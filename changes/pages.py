@@ -1,4 +1,7 @@
-"""The page of a plan, whatever it changes: what it shows, and what becomes of a confirmation."""
+"""The page of a plan, whatever it changes: what it shows, and what becomes of a confirmation.
+
+A view names its template, which fills the blocks of `changes/plan.html` with what is said of its kind of change alone.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,55 +19,8 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 
-TEMPLATE = "changes/plan.html"
 POLL_SECONDS = 2
 _LONGEST_DIGEST, _LONGEST_NAME, _LONGEST_REASON = 64, 600, 500
-
-
-@dataclass(frozen=True, slots=True)
-class PageWords:
-    """The sentences of a page that differ by what is changed. `title` stands where there is no plan.
-
-    `danger` is what stands before a plan's own words for what can be lost, `if_word` between an operation and its
-    condition; `rest` is what is done after the last call, as its title and its sentence. `gone` is said where there are
-    plans, and none of this change. Of calls that are alike the page writes out `most_calls`, None for all of them, and
-    `more_calls` says what the others are; what a call sends can be unfolded below `call_more`, "" where it stands
-    elsewhere on the page.
-    """
-
-    title: str
-    being_read: str
-    safe: str
-    refused: str
-    nothing: str
-    rest: tuple[str, str]
-    danger: str = "{}"
-    danger_means: str = "Before the first call everything is read once more; if anything has moved, nothing is sent."
-    if_word: str = ": "
-    call_more: str = "The request"
-    gone: str = ""
-    most_calls: int | None = None
-    more_calls: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PageSlots:
-    """The templates of what only one kind of change has, "" for none; `again` is the form that plans once more.
-
-    `verdict` stands in place of the page's own words of a plan or a refusal, `above` before the confirmation, and
-    `instead` or, with the width of the page, `refused` where there is no plan.
-    """
-
-    crumbs: str
-    again: str
-    verdict: str = ""
-    above: str = ""
-    fields: str = ""
-    sections: str = ""
-    beside: str = ""
-    aside: str = ""
-    instead: str = ""
-    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +28,8 @@ class PlanPage:
     """What a planning job found, as its page shows it; at most one of `plan` and `refusal` holds.
 
     `led_to` is the job that this plan has led to already. `name` is what is typed to confirm a danger, `place` what the
-    plan is about, and `back` where that is shown; it may be confirmed while it `lasts`.
+    plan is about, and `back` where that is shown; it may be confirmed while it `lasts`. `called` is its title where
+    there is no plan. Of calls that are alike the page writes out `most_calls`, None for all of them.
     """
 
     job: Job
@@ -83,10 +40,10 @@ class PlanPage:
     name: str
     place: str
     back: str
-    words: PageWords
-    slots: PageSlots
+    called: str
 
     lasts: ClassVar[str] = LASTS_IN_WORDS
+    most_calls: ClassVar[int | None] = None
 
     @property
     def poll_seconds(self) -> int | None:
@@ -104,20 +61,15 @@ class PlanPage:
     @property
     def title(self) -> str:
         shown = self.plan or self.refusal
-        return shown["title"] if shown else self.words.title
+        return shown["title"] if shown else self.called
 
     @property
     def button(self) -> str:
         return self.title
 
     @property
-    def danger(self) -> str:
-        """What can be lost or go wrong, as a sentence; "" for nothing."""
-        return self.words.danger.format(self.plan["danger"]) if self.plan and self.plan["danger"] else ""
-
-    @property
     def calls(self) -> list[CallDocument]:
-        return list(self.plan["calls"][: self.words.most_calls]) if self.plan else []
+        return list(self.plan["calls"][: self.most_calls]) if self.plan else []
 
     @property
     def calls_left_out(self) -> int:
@@ -132,13 +84,16 @@ class Confirmed(NamedTuple):
     reason: str
 
 
-def plan_page(request: HttpRequest, page: PlanPage, context: Mapping[str, Any]) -> HttpResponse:
+def plan_page(
+    request: HttpRequest, template: str, page: PlanPage, context: Mapping[str, Any], status: int = 200
+) -> HttpResponse:
     """The page, or while it polls what of it can change."""
-    return render(request, f"{TEMPLATE}#plan" if getattr(request, "htmx", False) else TEMPLATE, _all(page, context))
+    shown = {"page": page, "poll_seconds": page.poll_seconds, **context}
+    return render(request, template, shown, status=status)
 
 
 def confirmed(
-    request: HttpRequest, page: PlanPage, context: Mapping[str, Any], act: Callable[[Confirmed], Job]
+    request: HttpRequest, template: str, page: PlanPage, context: Mapping[str, Any], act: Callable[[Confirmed], Job]
 ) -> HttpResponse:
     """Ask for what the page shows and go to that job; a refusal is said on the page, and nothing typed is lost."""
     sent = Confirmed(
@@ -157,9 +112,5 @@ def confirmed(
             "reason": sent.reason,
         }
         status = 422 if isinstance(refusal, NotConfirmed) else 409
-        return render(request, TEMPLATE, _all(page, context) | told, status=status)
+        return plan_page(request, template, page, {**context, **told}, status)
     return SeeOther(reverse("job", args=[job.pk]))
-
-
-def _all(page: PlanPage, context: Mapping[str, Any]) -> dict[str, object]:
-    return {"page": page, "poll_seconds": page.poll_seconds, **context}

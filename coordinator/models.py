@@ -19,10 +19,10 @@ class Observed(models.Model):
     """Fields of everything that a pass reads: what state it is in, when it was read, and the last refusal."""
 
     state = models.CharField(max_length=16, choices=STATES, default=State.NOT_CHECKED)
-    state_rank = models.PositiveSmallIntegerField(default=State.NOT_CHECKED.rank, help_text="0 is worst")
-    summary = models.TextField(blank=True, help_text="One sentence, as diagnosis says it")
-    observed_at = models.DateTimeField(null=True, help_text="Last complete reading")
-    error_at = models.DateTimeField(null=True, help_text="Last failed reading; older readings stay as they are")
+    state_rank = models.PositiveSmallIntegerField(default=State.NOT_CHECKED.rank)  # 0 is worst
+    summary = models.TextField(blank=True)  # One sentence, as diagnosis says it
+    observed_at = models.DateTimeField(null=True)  # Last complete reading
+    error_at = models.DateTimeField(null=True)  # Last failed reading; older readings stay as they are
     error_code = models.CharField(max_length=128, blank=True)
     error_text = models.TextField(blank=True)
 
@@ -34,7 +34,7 @@ class Watch(models.Model):
     """A prefix in which Levee looks for Delta tables."""
 
     connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="watches")
-    uri = models.CharField(max_length=1024, help_text="s3a://bucket/prefix/")
+    uri = models.CharField(max_length=1024)  # s3a://bucket/prefix/
     listed_at = models.DateTimeField(null=True)
     error_code = models.CharField(max_length=128, blank=True)
     error_text = models.TextField(blank=True)
@@ -57,8 +57,8 @@ class CommitStore(Observed):
     connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="stores")
     name = models.CharField(max_length=255)
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    facts = models.JSONField(default=dict, help_text="lake.aws.dynamodb.StoreDescription as JSON")
-    scanned_at = models.DateTimeField(null=True, help_text="Last scan for Delta tables nobody named")
+    facts = models.JSONField(default=dict)  # lake.aws.dynamodb.StoreDescription as JSON
+    scanned_at = models.DateTimeField(null=True)  # Last scan for Delta tables nobody named
     scanned_items = models.BigIntegerField(null=True)
 
     class Meta:
@@ -74,7 +74,7 @@ class Bucket(Observed):
 
     connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="buckets")
     name = models.CharField(max_length=63)
-    facts = models.JSONField(default=dict, help_text="lake.aws.buckets.BucketDescription as JSON")
+    facts = models.JSONField(default=dict)  # lake.aws.buckets.BucketDescription as JSON
 
     class Meta:
         ordering = ("state_rank", "name")
@@ -89,47 +89,45 @@ class DeltaTable(Observed):
 
     connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="tables")
     bucket = models.CharField(max_length=63)
-    prefix = models.CharField(max_length=1024, help_text="Key of the root without slashes at its ends")
-    uri = models.CharField(max_length=1100, help_text="s3a:// form, as pages and commands name the table")
-    name = models.CharField(max_length=512, help_text="Last two parts of the path, joined by a dot")
+    prefix = models.CharField(max_length=1024)  # Key of the root without slashes at its ends
+    uri = models.CharField(max_length=1100)  # s3a:// form, as pages and commands name the table
+    name = models.CharField(max_length=512)  # Last two parts of the path, joined by a dot
     mechanism = models.CharField(
         max_length=20, choices=[(m.value, m.value) for m in Mechanism], default=Mechanism.UNKNOWN
     )
     store = models.ForeignKey(CommitStore, null=True, on_delete=models.SET_NULL, related_name="tables")
-    lock_domains = models.JSONField(default=list, help_text="[{store, path}] of entries that exist or existed")
+    lock_domains = models.JSONField(default=list)  # [{store, path}] of entries that exist or existed
     published_version = models.BigIntegerField(null=True)
     accepted_version = models.BigIntegerField(null=True)
     unpublished_count = models.PositiveIntegerField(default=0)
     oldest_unpublished_at = models.DateTimeField(null=True)
     last_commit_at = models.DateTimeField(null=True)
-    oldest_version = models.BigIntegerField(null=True, help_text="First version whose file is still in the log")
+    oldest_version = models.BigIntegerField(null=True)  # First version whose file is still in the log
     checkpoint_version = models.BigIntegerField(null=True)
     log_files = models.PositiveIntegerField(default=0)
     log_bytes = models.BigIntegerField(default=0)
-    log_sizes = models.JSONField(
-        null=True, help_text="coordinator.protocols.bucket_tables: ranges of sizes of log files; null: not known"
-    )
-    delta_id = models.CharField(max_length=64, blank=True, help_text="metaData.id")
-    delta_name = models.CharField(max_length=512, blank=True, help_text="metaData.name")
-    delta_created_at = models.DateTimeField(null=True, help_text="createdTime of metaData")
+    # coordinator.protocols.bucket_tables: ranges of sizes of log files; null: not known
+    log_sizes = models.JSONField(null=True)
+    delta_id = models.CharField(max_length=64, blank=True)  # metaData.id
+    delta_name = models.CharField(max_length=512, blank=True)  # metaData.name
+    delta_created_at = models.DateTimeField(null=True)  # createdTime of metaData
     reader_version = models.PositiveSmallIntegerField(null=True)
     writer_version = models.PositiveSmallIntegerField(null=True)
     reader_features = models.JSONField(default=list)
     writer_features = models.JSONField(default=list)
     properties = models.JSONField(default=dict)
     partition_columns = models.JSONField(default=list)
-    protocol_version_read = models.BigIntegerField(null=True, help_text="Version up to which protocol was replayed")
-    registrations = models.JSONField(default=list, help_text="Coordinator items of this path, as JSON")
-    registered = models.JSONField(default=dict, help_text="{table_id, path} of its registration, as last seen")
-    problems = models.JSONField(default=list, help_text="[{place, reason}] of what could not be read")
-    fingerprint = models.CharField(max_length=64, blank=True, help_text="Hash of the tail listing and newest entry")
-    missed = models.JSONField(
-        default=list, help_text="[code, what, first, last] of what the last look did not see: the next one confirms it"
-    )
-    listed_at = models.DateTimeField(null=True, help_text="Last listing of the whole log")
-    changed_at = models.DateTimeField(null=True, help_text="Last pass that found something new")
+    protocol_version_read = models.BigIntegerField(null=True)  # Version up to which protocol was replayed
+    registrations = models.JSONField(default=list)  # Coordinator items of this path, as JSON
+    registered = models.JSONField(default=dict)  # {table_id, path} of its registration, as last seen
+    problems = models.JSONField(default=list)  # [{place, reason}] of what could not be read
+    fingerprint = models.CharField(max_length=64, blank=True)  # Hash of the tail listing and newest entry
+    # [code, what, first, last] of what the last look did not see: the next one confirms it
+    missed = models.JSONField(default=list)
+    listed_at = models.DateTimeField(null=True)  # Last listing of the whole log
+    changed_at = models.DateTimeField(null=True)  # Last pass that found something new
     first_seen_at = models.DateTimeField(auto_now_add=True)
-    gone_at = models.DateTimeField(null=True, help_text="Log and items have vanished; the row is kept")
+    gone_at = models.DateTimeField(null=True)  # Log and items have vanished; the row is kept
 
     class Meta:
         ordering = ("state_rank", "name", "id")
@@ -170,11 +168,11 @@ class Commit(models.Model):
 
     table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="commits")
     version = models.BigIntegerField()
-    published = models.BooleanField(help_text="<version>.json exists")
+    published = models.BooleanField()  # <version>.json exists
     size = models.BigIntegerField(null=True)
     modified_at = models.DateTimeField(null=True)
     etag = models.CharField(max_length=64, blank=True)
-    committed_at = models.DateTimeField(null=True, help_text="In-commit timestamp, else the writer's clock")
+    committed_at = models.DateTimeField(null=True)  # In-commit timestamp, else the writer's clock
     operation = models.CharField(max_length=64, blank=True)
     engine = models.CharField(max_length=128, blank=True)
     added_files = models.PositiveIntegerField(null=True)
@@ -200,16 +198,16 @@ class Entry(models.Model):
 
     table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="entries")
     store = models.ForeignKey(CommitStore, on_delete=models.CASCADE, related_name="entries")
-    lock_domain = models.CharField(max_length=1100, help_text="tablePath or tableId, as stored")
+    lock_domain = models.CharField(max_length=1100)  # tablePath or tableId, as stored
     version = models.BigIntegerField()
-    code = models.CharField(max_length=8, help_text="State of the tables C and K")
+    code = models.CharField(max_length=8)  # State of the tables C and K
     published = models.BooleanField(null=True)
-    file = models.CharField(max_length=1100, blank=True, help_text="Temp or staged file, relative to _delta_log/")
+    file = models.CharField(max_length=1100, blank=True)  # Temp or staged file, relative to _delta_log/
     file_present = models.BooleanField(null=True)
     file_size = models.BigIntegerField(null=True)
     complete = models.BooleanField(null=True)
-    expire_time = models.BigIntegerField(null=True, help_text="Epoch seconds")
-    commit_time = models.BigIntegerField(null=True, help_text="Epoch seconds; written by releases up to 2.1")
+    expire_time = models.BigIntegerField(null=True)  # Epoch seconds
+    commit_time = models.BigIntegerField(null=True)  # Epoch seconds; written by releases up to 2.1
     written_at = models.DateTimeField(null=True)
     problems = models.JSONField(default=list)
     observed_at = models.DateTimeField()
@@ -274,14 +272,13 @@ class ProvenanceRow(models.Model):
     accepted_size = models.BigIntegerField(null=True)
     accepted_etag = models.CharField(max_length=64, blank=True)
     accepted_timestamp = models.BigIntegerField(null=True)
-    expire_time = models.BigIntegerField(null=True, help_text="Epoch seconds")
+    expire_time = models.BigIntegerField(null=True)  # Epoch seconds
     accepted_at = models.DateTimeField(null=True)
-    disputed = models.BooleanField(default=False, help_text="Another item accepted the version with another file")
-    differs_etag = models.CharField(
-        max_length=64, blank=True, default="", help_text="Published file that was shown not to be the accepted one"
-    )
-    rivals = models.JSONField(null=True, help_text="lake.delta.facts.Acceptance of other items, as JSON; null: none")
-    abandoned = models.JSONField(null=True, help_text="Acceptances that count no more, as JSON; null: none")
+    disputed = models.BooleanField(default=False)  # Another item accepted the version with another file
+    # Published file that was shown not to be the accepted one
+    differs_etag = models.CharField(max_length=64, blank=True, default="")
+    rivals = models.JSONField(null=True)  # lake.delta.facts.Acceptance of other items, as JSON; null: none
+    abandoned = models.JSONField(null=True)  # Acceptances that count no more, as JSON; null: none
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["table", "version"], name="provenance_once")]
@@ -296,7 +293,7 @@ class TableFinding(models.Model):
     table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="findings")
     code = models.CharField(max_length=32)
     version = models.BigIntegerField(null=True)
-    key = models.CharField(max_length=64, help_text="code@version: one open row each")
+    key = models.CharField(max_length=64)  # code@version: one open row each
     severity = models.CharField(max_length=8, choices=[(s.value, s.value) for s in Severity])
     state = models.CharField(max_length=16, choices=STATES)
     state_rank = models.PositiveSmallIntegerField()
@@ -360,13 +357,13 @@ class TtlMigration(models.Model):
     store = models.ForeignKey(CommitStore, on_delete=models.CASCADE, related_name="ttl_migrations")
     from_attribute = models.CharField(max_length=255, blank=True)
     phase = models.CharField(max_length=16, choices=Phase.choices, default=Phase.DISABLING)
-    detail = models.TextField(blank=True, help_text="One sentence: where it is")
+    detail = models.TextField(blank=True)  # One sentence: where it is
     requested_by_name = models.CharField(max_length=150)
     started_at = models.DateTimeField()
-    phase_at = models.DateTimeField(help_text="When this phase began")
-    checked_at = models.DateTimeField(null=True, help_text="Last answer of DynamoDB")
-    next_at = models.DateTimeField(help_text="Not asked again before this moment")
-    leased_until = models.DateTimeField(null=True, help_text="Somebody is at work on it until then at most")
+    phase_at = models.DateTimeField()  # When this phase began
+    checked_at = models.DateTimeField(null=True)  # Last answer of DynamoDB
+    next_at = models.DateTimeField()  # Not asked again before this moment
+    leased_until = models.DateTimeField(null=True)  # Somebody is at work on it until then at most
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -392,20 +389,18 @@ class WriterTest(models.Model):
     connection = models.ForeignKey("connections.Connection", on_delete=models.CASCADE, related_name="writer_tests")
     store_name = models.CharField(max_length=255)
     kind = models.CharField(max_length=20, choices=CommitStore.Kind.choices)
-    token = models.CharField(max_length=32, unique=True, help_text="Unguessable; the last part of the prefix")
-    scheme = models.CharField(
-        max_length=8, default="s3a", help_text="As the writer spells its tables: a lock of its own"
-    )
+    token = models.CharField(max_length=32, unique=True)  # Unguessable; the last part of the prefix
+    scheme = models.CharField(max_length=8, default="s3a")  # As the writer spells its tables: a lock of its own
     bucket = models.CharField(max_length=63)
-    prefix = models.CharField(max_length=1024, help_text="Key of the scratch table without slashes at its ends")
+    prefix = models.CharField(max_length=1024)  # Key of the scratch table without slashes at its ends
     asked_by_name = models.CharField(max_length=150)
     asked_at = models.DateTimeField()
-    state = models.CharField(max_length=16, default="not-seen", help_text="coordinator.writer_tests.judging")
-    sentence = models.TextField(blank=True, help_text="One sentence, as the last look judged it")
-    evidence = models.JSONField(default=dict, help_text="What the state rests on, as read")
-    checked_at = models.DateTimeField(null=True, help_text="Last complete look")
-    error_text = models.TextField(blank=True, help_text="Why the last look failed; what was seen before stays")
-    cleaned_at = models.DateTimeField(null=True, help_text="First look that found nothing left of a test once seen")
+    state = models.CharField(max_length=16, default="not-seen")  # coordinator.writer_tests.judging
+    sentence = models.TextField(blank=True)  # One sentence, as the last look judged it
+    evidence = models.JSONField(default=dict)  # What the state rests on, as read
+    checked_at = models.DateTimeField(null=True)  # Last complete look
+    error_text = models.TextField(blank=True)  # Why the last look failed; what was seen before stays
+    cleaned_at = models.DateTimeField(null=True)  # First look that found nothing left of a test once seen
 
     class Meta:
         ordering = ("-asked_at", "-id")

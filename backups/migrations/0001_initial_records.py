@@ -22,17 +22,9 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("name", models.CharField(max_length=64, unique=True)),
-                ("source", models.CharField(help_text="s3a:// URI", max_length=1100)),
-                (
-                    "destination",
-                    models.CharField(
-                        help_text="s3a:// URI; {date} in the bucket's name: one per snapshot", max_length=1100
-                    ),
-                ),
-                (
-                    "inventory",
-                    models.CharField(blank=True, help_text="s3a:// URI; empty: the source is listed", max_length=1100),
-                ),
+                ("source", models.CharField(max_length=1100)),
+                ("destination", models.CharField(max_length=1100)),
+                ("inventory", models.CharField(blank=True, max_length=1100)),
                 ("minimum_lag_hours", models.PositiveIntegerField(default=24)),
                 (
                     "engine",
@@ -42,18 +34,11 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("schedule", models.CharField(blank=True, help_text="cron, UTC; empty: by hand", max_length=64)),
+                ("schedule", models.CharField(blank=True, max_length=64)),
                 ("objective_hours", models.PositiveIntegerField(default=36)),
                 ("cost_ceiling_usd", models.DecimalField(decimal_places=2, max_digits=10, null=True)),
-                ("keep", models.JSONField(default=dict, help_text="{daily, weekly, monthly}")),
-                (
-                    "evidence",
-                    models.CharField(
-                        blank=True,
-                        help_text="s3a:// URI of manifests and reports; empty: _levee/ at the destination",
-                        max_length=1100,
-                    ),
-                ),
+                ("keep", models.JSONField(default=dict)),
+                ("evidence", models.CharField(blank=True, max_length=1100)),
                 (
                     "selection",
                     models.CharField(
@@ -68,30 +53,13 @@ class Migration(migrations.Migration):
                         choices=[("all", "All files"), ("live", "Files of live versions")], default="all", max_length=8
                     ),
                 ),
-                (
-                    "window_hours",
-                    models.PositiveIntegerField(
-                        default=168, help_text="Of live files: how far time travel reaches back"
-                    ),
-                ),
-                (
-                    "role_arn",
-                    models.CharField(blank=True, help_text="The role that S3 Batch Operations acts as", max_length=256),
-                ),
-                (
-                    "storage_class",
-                    models.CharField(blank=True, help_text="Of the copies; empty: STANDARD", max_length=32),
-                ),
-                (
-                    "encryption_key",
-                    models.CharField(blank=True, help_text="ARN of the KMS key of the copies", max_length=256),
-                ),
-                (
-                    "source_key",
-                    models.CharField(blank=True, help_text="ARN of the KMS key of the source", max_length=256),
-                ),
-                ("notify", models.JSONField(blank=True, default=list, help_text="Addresses of people to tell")),
-                ("paused", models.BooleanField(default=False, help_text="The schedule starts nothing")),
+                ("window_hours", models.PositiveIntegerField(default=168)),
+                ("role_arn", models.CharField(blank=True, max_length=256)),
+                ("storage_class", models.CharField(blank=True, max_length=32)),
+                ("encryption_key", models.CharField(blank=True, max_length=256)),
+                ("source_key", models.CharField(blank=True, max_length=256)),
+                ("notify", models.JSONField(blank=True, default=list)),
+                ("paused", models.BooleanField(default=False)),
                 (
                     "connection",
                     models.ForeignKey(
@@ -115,7 +83,7 @@ class Migration(migrations.Migration):
             name="DueRun",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("schedule", models.CharField(help_text="The line that next_at was reckoned from", max_length=64)),
+                ("schedule", models.CharField(max_length=64)),
                 ("next_at", models.DateTimeField()),
                 (
                     "plan",
@@ -160,67 +128,30 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("sentence", models.TextField(blank=True, help_text="What it does or waits for, or how it ended")),
+                ("sentence", models.TextField(blank=True)),
                 ("error_code", models.CharField(blank=True, max_length=128)),
-                (
-                    "requested_by_name",
-                    models.CharField(help_text="A person's name, schedule or command", max_length=150),
-                ),
-                (
-                    "due_at",
-                    models.DateTimeField(help_text="When the schedule wanted it; null: started by hand", null=True),
-                ),
+                ("requested_by_name", models.CharField(max_length=150)),
+                ("due_at", models.DateTimeField(null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("started_at", models.DateTimeField(help_text="When it had its inventory", null=True)),
+                ("started_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
-                ("look_again_at", models.DateTimeField(help_text="Before this the tick leaves it alone", null=True)),
-                (
-                    "failed_attempts",
-                    models.PositiveSmallIntegerField(default=0, help_text="Troubles with AWS in a row"),
-                ),
-                (
-                    "inventory",
-                    models.CharField(
-                        blank=True, help_text="The dated folder; empty: the source is listed", max_length=32
-                    ),
-                ),
+                ("look_again_at", models.DateTimeField(null=True)),
+                ("failed_attempts", models.PositiveSmallIntegerField(default=0)),
+                ("inventory", models.CharField(blank=True, max_length=32)),
                 ("inventory_bucket", models.CharField(blank=True, max_length=63)),
-                (
-                    "inventory_manifest",
-                    models.CharField(blank=True, help_text="Key of its manifest.json", max_length=1100),
-                ),
-                (
-                    "cut_off",
-                    models.DateTimeField(help_text="Everything up to here is taken to be in the inventory", null=True),
-                ),
-                (
-                    "destination",
-                    models.CharField(blank=True, help_text="The plan's, with its date filled in", max_length=1100),
-                ),
-                (
-                    "folder",
-                    models.CharField(blank=True, help_text="s3a:// URI of manifests and reports", max_length=1200),
-                ),
+                ("inventory_manifest", models.CharField(blank=True, max_length=1100)),
+                ("cut_off", models.DateTimeField(null=True)),
+                ("destination", models.CharField(blank=True, max_length=1100)),
+                ("folder", models.CharField(blank=True, max_length=1200)),
                 ("estimate_usd", models.DecimalField(decimal_places=2, max_digits=12, null=True)),
-                ("estimate_lines", models.JSONField(default=list, help_text="[{item, count, unit, price, usd}]")),
-                (
-                    "ceiling_usd",
-                    models.DecimalField(decimal_places=2, help_text="The plan's, as it was", max_digits=10, null=True),
-                ),
+                ("estimate_lines", models.JSONField(default=list)),
+                ("ceiling_usd", models.DecimalField(decimal_places=2, max_digits=10, null=True)),
                 ("actual_usd", models.DecimalField(decimal_places=2, max_digits=12, null=True)),
                 ("approved_by_name", models.CharField(blank=True, max_length=150)),
                 ("approved_at", models.DateTimeField(null=True)),
-                (
-                    "lanes",
-                    models.JSONField(
-                        default=list, help_text="[{lane, manifests: [{bucket, key, etag, objects, bytes}]}]"
-                    ),
-                ),
-                ("tables", models.JSONField(default=dict, help_text="{tables, largest: [{table, objects, bytes}]}")),
-                (
-                    "evidence",
-                    models.JSONField(default=dict, help_text="Where outcomes lie, and what is worth another try"),
-                ),
+                ("lanes", models.JSONField(default=list)),
+                ("tables", models.JSONField(default=dict)),
+                ("evidence", models.JSONField(default=dict)),
                 ("listed", models.BigIntegerField(default=0)),
                 ("copied", models.BigIntegerField(default=0)),
                 ("already_there", models.BigIntegerField(default=0)),
@@ -233,7 +164,7 @@ class Migration(migrations.Migration):
                 ("objects_planned", models.BigIntegerField(default=0)),
                 ("bytes_planned", models.BigIntegerField(default=0)),
                 ("bytes_copied", models.BigIntegerField(default=0)),
-                ("worth_retry", models.BigIntegerField(default=0, help_text="Objects that another try may bring")),
+                ("worth_retry", models.BigIntegerField(default=0)),
                 (
                     "plan",
                     models.ForeignKey(
@@ -260,7 +191,6 @@ class Migration(migrations.Migration):
                     "worker",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Which job moves it",
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="+",
@@ -277,16 +207,13 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("outcome", models.CharField(max_length=16)),
-                (
-                    "code",
-                    models.CharField(blank=True, help_text="The error code of S3, empty without one", max_length=64),
-                ),
-                ("cause", models.TextField(help_text="What happened and what to do")),
+                ("code", models.CharField(blank=True, max_length=64)),
+                ("cause", models.TextField()),
                 ("object_count", models.BigIntegerField()),
                 ("bytes", models.BigIntegerField(default=0)),
                 ("tables", models.BigIntegerField(default=0)),
                 ("worth_retry", models.BooleanField(default=False)),
-                ("examples", models.JSONField(default=list, help_text="A few keys")),
+                ("examples", models.JSONField(default=list)),
                 (
                     "run",
                     models.ForeignKey(
@@ -314,11 +241,8 @@ class Migration(migrations.Migration):
                 ("manifest_etag", models.CharField(blank=True, max_length=64)),
                 ("report_prefix", models.CharField(max_length=1200)),
                 ("aws_job_id", models.CharField(blank=True, max_length=64)),
-                (
-                    "status",
-                    models.CharField(blank=True, help_text="In AWS's words: New … Suspended … Complete", max_length=16),
-                ),
-                ("reason", models.TextField(blank=True, help_text="Failure reasons, in AWS's words")),
+                ("status", models.CharField(blank=True, max_length=16)),
+                ("reason", models.TextField(blank=True)),
                 ("done", models.BigIntegerField(default=0)),
                 ("failed", models.BigIntegerField(default=0)),
                 ("total", models.BigIntegerField(default=0)),
@@ -326,10 +250,7 @@ class Migration(migrations.Migration):
                 ("active_seconds", models.BigIntegerField(default=0)),
                 ("priority", models.PositiveIntegerField(default=10)),
                 ("updated_at", models.DateTimeField(null=True)),
-                (
-                    "ended_at",
-                    models.DateTimeField(help_text="When it ended, as AWS says; null: it says nothing", null=True),
-                ),
+                ("ended_at", models.DateTimeField(null=True)),
                 (
                     "run",
                     models.ForeignKey(
@@ -394,12 +315,12 @@ class Migration(migrations.Migration):
             name="Inventory",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(help_text="The dated folder: 2026-11-19T00-00Z", max_length=32)),
+                ("name", models.CharField(max_length=32)),
                 ("manifest_bucket", models.CharField(max_length=63)),
                 ("manifest_key", models.CharField(max_length=1100)),
-                ("created_at", models.DateTimeField(help_text="When S3 began the scan", null=True)),
+                ("created_at", models.DateTimeField(null=True)),
                 ("state", models.CharField(choices=[("arrived", "Arrived"), ("refused", "Refused")], max_length=16)),
-                ("reason", models.TextField(blank=True, help_text="Why it was refused: one sentence")),
+                ("reason", models.TextField(blank=True)),
                 ("format", models.CharField(blank=True, max_length=8)),
                 ("files", models.PositiveIntegerField(default=0)),
                 ("bytes", models.BigIntegerField(default=0)),

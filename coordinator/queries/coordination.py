@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from changes.asking import ShownPlan
-from changes.pages import PageSlots, PageWords, PlanPage
+from changes.pages import PlanPage
 from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
 from coordinator.coordination.checks import CheckState, CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
@@ -41,17 +41,6 @@ READ_BACK = {
 }
 COMMITS = {Operation.ENABLE: 1, Operation.DROP: 2, Operation.CREATE: 1, Operation.LEFTOVERS: 1}
 """Versions that the act itself takes."""
-SLOTS = PageSlots(
-    crumbs="coordinator/parts/coordination_plan.html#crumbs",
-    again="coordinator/parts/coordination_plan.html#again",
-    verdict="coordinator/parts/coordination_plan.html#verdict",
-    above="coordinator/parts/coordination_plan.html#checks",
-    fields="coordinator/parts/coordination_plan.html#fields",
-    beside="coordinator/parts/coordination_plan.html#steps",
-    sections="coordinator/parts/coordination_plan.html#sections",
-    refused="coordinator/parts/coordination_plan.html#refused",
-    aside="coordinator/parts/coordination_rehearsal.html",
-)
 
 REFUSED_BY = "tools that do not know it, deltalake among them, are refused"
 ASKED = "asked for once the drop is made; Delta may refuse"
@@ -94,7 +83,7 @@ class CoordinationPage(PlanPage):
     @property
     def title(self) -> str:
         """The act alone: the page says beside it on what."""
-        return self.words.title
+        return self.called
 
     @property
     def checks(self) -> list[CheckDocument]:
@@ -143,8 +132,7 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         name=TableUri.parse(change.uri).name,
         place=change.uri,
         back=reverse("table", args=[table.pk]) if table else again,
-        words=_words(change.operation),
-        slots=SLOTS,
+        called=NAMES[change.operation],
         change=change,
         found=found,
         changes=changes(change, found, table) if found else [],
@@ -158,19 +146,6 @@ def _rehearse_at(job: Job, operation: Operation, table: DeltaTable | None) -> st
     if table is None or operation not in REHEARSED:
         return ""
     return reverse("table-coordination-rehearsal", args=[table.pk, operation.value, job.pk])
-
-
-def _words(operation: Operation) -> PageWords:
-    return PageWords(
-        title=NAMES[operation],
-        being_read="The preconditions are being checked.",
-        safe="",
-        refused="",
-        nothing="Nothing was checked.",
-        gone="The job has left no checks: check again.",
-        rest=("Read back", READ_BACK[operation]),
-        call_more="",
-    )
 
 
 def command_line(job: Job) -> str:

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from changes.asking import ShownPlan
 from changes.documents import PlanDocument, RefusalDocument
-from changes.pages import PageSlots, PageWords, PlanPage
+from changes.pages import PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
@@ -27,32 +27,6 @@ from lake.delta.uri import SCHEMES, TableUri
 
 MOST_LISTED = 200
 """Tables named on the page of a repair of many, of each kind; the rest is counted."""
-
-WORDS = PageWords(
-    title="Repair",
-    being_read="The table is being read, and its repairs are planned.",
-    safe="This can be done now, and no commit can be lost by it.",
-    refused="This repair must not be made now.",
-    nothing="Nothing of this kind is to be repaired.",
-    rest=(
-        "Read the table again",
-        "The finding has to be resolved. If it is not, the job says what is still wrong, or that somebody else was "
-        "faster.",
-    ),
-    gone="As the table was read, the finding no longer holds or no longer names this repair.",
-    danger="This can lose {}.",
-    danger_means="A copy of what is removed is kept first. Before the first call everything is read once more; if "
-    "anything has moved, nothing is sent.",
-)
-SLOTS = PageSlots(
-    crumbs="coordinator/parts/repair_plan.html#crumbs",
-    again="coordinator/parts/repair_plan.html#again",
-    fields="coordinator/parts/repair_plan.html#fields",
-    sections="coordinator/parts/repair_plan.html#refused",
-    aside="coordinator/parts/repair_plan.html#path",
-)
-PATH_ASKED = "coordinator/parts/path_scheme.html"
-"""The form that stands where a repair waits for how writers spell the table's path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +49,6 @@ def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
     plan, refusals = _about(subject, result.get("plans", [])), result.get("refusals", [])
     refusal = _about(subject, refusals)
     path_scheme = str(job.params.get("path_scheme", ""))
-    asks = bool(refusal and refusal["asks"] == PATH_SCHEME)
     return RepairPage(
         job=job,
         plan=plan,
@@ -85,8 +58,7 @@ def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
         name=table.name,
         place=table.uri,
         back=reverse("table", args=[table.pk]),
-        words=WORDS,
-        slots=replace(SLOTS, instead=PATH_ASKED) if asks else SLOTS,
+        called="Repair",
         subject=subject,
         refused_instead=[one for one in refusals if _is_beside(subject, one)],
         path_scheme=path_scheme,

@@ -1,7 +1,7 @@
 """Saved copies of a table, and the plan to put one back, from what jobs have stored."""
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
@@ -9,7 +9,7 @@ from django.utils.dateparse import parse_datetime
 
 from changes.asking import ShownPlan
 from changes.gate import read_at
-from changes.pages import PageSlots, PageWords, PlanPage
+from changes.pages import PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import (
@@ -77,25 +77,6 @@ def _row(document: CopyDocument) -> CopyRow:
     return CopyRow(document, what, parse_datetime(document["saved_at"] or ""))
 
 
-WORDS = PageWords(
-    title="Put a copy back",
-    being_read="The table and the copy are being read.",
-    safe="This can be done now, and nothing is overwritten.",
-    refused="This copy must not be put back now.",
-    nothing="Nothing is to be put back.",
-    rest=("Read the table again", "What it is then is stored, and said by the job."),
-    danger="This can change {}.",
-    danger_means="Nothing is overwritten. Before the first call everything is read once more; if anything has moved, "
-    "nothing is sent.",
-)
-WORDS_OF_ITEMS = replace(WORDS, refused="An item is put back by hand.")
-SLOTS = PageSlots(
-    crumbs="coordinator/parts/rescue_plan.html#crumbs",
-    again="coordinator/parts/rescue_plan.html#again",
-    instead="coordinator/parts/rescue_plan.html#instead",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePage(PlanPage):
     """The page of a plan that puts one copy back; `by_hand` is the command for an item."""
@@ -117,8 +98,7 @@ def restore_page(table: DeltaTable, job: Job) -> RestorePage:
         name=table.name,
         place=copy,
         back=reverse("table-rescue", args=[table.pk]),
-        words=WORDS_OF_ITEMS if by_hand else WORDS,
-        slots=SLOTS,
+        called="Put a copy back",
         copy=copy,
         by_hand=by_hand,
     )

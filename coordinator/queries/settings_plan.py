@@ -1,8 +1,9 @@
 """Plans of settings as their page shows them: the plan, what it rests on, the rules it leaves alone, its command."""
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 from xml.etree import ElementTree
 
 from django.db.models import QuerySet
@@ -10,7 +11,7 @@ from django.urls import reverse
 
 from changes.asking import ShownPlan
 from changes.documents import PlanDocument, PlannedResult
-from changes.pages import PageSlots, PageWords, PlanPage
+from changes.pages import PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
 from coordinator.settings.actions import PLAN_KEY, PLAN_KIND
@@ -63,25 +64,6 @@ class RuleDiff:
     read_at: datetime | None
 
 
-WORDS = PageWords(
-    title="",
-    being_read="",
-    safe="This can be done now.",
-    refused="This must not be done now.",
-    nothing="There is nothing to do.",
-    rest=("Read it again", "What AWS then says is stored, and shown with its age."),
-    if_word=", if ",
-    most_calls=40,
-    more_calls="Each for one more table, as above.",
-)
-SLOTS = PageSlots(
-    crumbs="coordinator/parts/settings_plan.html#crumbs",
-    again="coordinator/parts/settings_plan.html#again",
-    beside="coordinator/parts/settings_plan.html#rules",
-    sections="coordinator/parts/settings_plan.html#equivalents",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsPage(PlanPage):
     """The page of a plan for a store or a bucket."""
@@ -89,6 +71,8 @@ class SettingsPage(PlanPage):
     connection: Connection
     change: ChangeRequest
     rules: RuleDiff | None
+
+    most_calls: ClassVar[int | None] = 40
 
     @property
     def button(self) -> str:
@@ -118,8 +102,7 @@ def settings_page(job: Job) -> SettingsPage:
         name=name,
         place=f"{name} in {connection.name}, {connection.region}",
         back=_back(connection, change),
-        words=replace(WORDS, title=job.title, being_read=f"{name} is being read, and the change planned."),
-        slots=SLOTS,
+        called=job.title,
         connection=connection,
         change=change,
         rules=_rule_diff(connection, change, plan),

@@ -27,6 +27,7 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 
+TEMPLATE = "coordinator/coordination_plan.html"
 NEEDS_OPERATOR = "Needs the operator role."
 OF_A_TABLE = (Operation.ENABLE, Operation.DROP, Operation.LEFTOVERS)
 
@@ -78,7 +79,11 @@ def rehearsal(request: HttpRequest, table_id: int, operation: str, job_id: UUID)
     job = get_object_or_404(check_jobs(table.uri, wanted), pk=job_id, connection=table.connection)
     page, context = _shown(request, job, *_addresses(table, wanted, job), table)
     return confirmed(
-        request, page, context, lambda _: actions.rehearse(Actor.from_request(request), table.connection, page.change)
+        request,
+        TEMPLATE,
+        page,
+        context,
+        lambda _: actions.rehearse(Actor.from_request(request), table.connection, page.change),
     )
 
 
@@ -97,8 +102,8 @@ def confirm(request: HttpRequest, job: Job, address: str, again: str, table: Del
     """The plan that a job made; POST has it carried out."""
     page, context = _shown(request, job, address, again, table)
     if request.method == "POST":
-        return confirmed(request, page, context, partial(_act, request, job))
-    return plan_page(request, page, context)
+        return confirmed(request, TEMPLATE, page, context, partial(_act, request, job))
+    return plan_page(request, TEMPLATE, page, context)
 
 
 def _addresses(table: DeltaTable, operation: Operation, job: Job) -> tuple[str, str]:
@@ -118,6 +123,7 @@ def _shown(
         "operation": operation.value,
         "read_back": queries.READ_BACK[operation],
         "address": address,
+        "read_back": queries.READ_BACK[operation],
         "statement": STATEMENTS.get(operation, ""),
         "guard": queries.plain_commits(table) if table else "",
         "stated": request.POST.get("stated") == "yes",

@@ -30,6 +30,7 @@ from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 from lake.delta.uri import SCHEMES
 
+TEMPLATE = "coordinator/repair_plan.html"
 _VERSION = re.compile(r"[0-9]{1,18}")
 _LONGEST = 64
 
@@ -54,8 +55,10 @@ def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     address = f"{reverse('table-repair', args=[table.pk, job.pk])}?{_address(subject)}"
     context = plan_context(request, table, page, address, "Can lose a commit: needs the admin role.")
     if request.method == "POST":
-        return confirmed(request, page, context, partial(_repair, Actor.from_request(request), table, subject))
-    return plan_page(request, page, context)
+        return confirmed(
+            request, TEMPLATE, page, context, partial(_repair, Actor.from_request(request), table, subject)
+        )
+    return plan_page(request, TEMPLATE, page, context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

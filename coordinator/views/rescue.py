@@ -20,6 +20,7 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 
+TEMPLATE = "coordinator/rescue_plan.html"
 _LONGEST_ID = 1_200
 
 
@@ -55,8 +56,10 @@ def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
         request, table, page, address, "Lets readers or writers see another state: needs the admin role."
     )
     if request.method == "POST":
-        return confirmed(request, page, context, partial(_restore, Actor.from_request(request), table, page.copy))
-    return plan_page(request, page, context)
+        return confirmed(
+            request, TEMPLATE, page, context, partial(_restore, Actor.from_request(request), table, page.copy)
+        )
+    return plan_page(request, TEMPLATE, page, context)
 
 
 def _restore(actor: Actor, table: DeltaTable, copy: str, sent: Confirmed) -> Job:

@@ -28,6 +28,8 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 
+TEMPLATE = "coordinator/settings_plan.html"
+
 
 @require_POST
 def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
@@ -62,8 +64,8 @@ def plan(request: HttpRequest, job_id: UUID) -> HttpResponse:
     page = queries.settings_page(job)
     context = _context(request, page)
     if request.method == "POST":
-        return confirmed(request, page, context, partial(_apply, Actor.from_request(request), job))
-    return plan_page(request, page, context)
+        return confirmed(request, TEMPLATE, page, context, partial(_apply, Actor.from_request(request), job))
+    return plan_page(request, TEMPLATE, page, context)
 
 
 @require_POST
