@@ -123,7 +123,6 @@ def _shown(
         "operation": operation.value,
         "read_back": queries.READ_BACK[operation],
         "address": address,
-        "read_back": queries.READ_BACK[operation],
         "statement": STATEMENTS.get(operation, ""),
         "guard": queries.plain_commits(table) if table else "",
         "stated": request.POST.get("stated") == "yes",
