@@ -1,4 +1,7 @@
-"""The page of one change on many tables, whatever the change: which are touched, which not, and one job for them."""
+"""The page of one change on many tables, whatever the change: which are touched, which not, and one job for them.
+
+A view names its template, which fills the blocks of `changes/many.html` with what is said of its change alone.
+"""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +18,6 @@ from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
 
-TEMPLATE = "changes/many.html"
 _LONGEST, _LONGEST_REASON = 64, 500
 
 
@@ -23,36 +25,18 @@ _LONGEST, _LONGEST_REASON = 64, 500
 class ManyPage:
     """What such a page shows; `seen` names the selection, so that the change happens only while it is the one shown.
 
-    `fields` are the filter, `picked` counts what it names one by one, `back` is it as a query, `by_connection` holds a
-    query for each connection where there are several. `heading` and `meaning` are the verdict with its tone and icon,
-    the others the words of its parts. `rows` and `left_out` are the templates of what is touched and what is not,
-    `choices` that of further fields, "" for none.
+    `touched` counts its tables. `fields` are the filter, `picked` counts what it names one by one, `back` is it as a
+    query, `by_connection` holds a query for each connection where there are several.
     """
 
     title: str
-    question: str
-    button: str
-    fresh: str
-    crumbs: str
-    tone: str
-    icon: str
-    heading: str
-    meaning: str
-    will: str
     touched: int
-    skipped: str
-    when_failing: str
-    hint: str
-    rows: str
-    left_out: str
-    choices: str
     seen: str
     connections: Sequence[str]
     picked: int
     fields: Sequence[tuple[str, str]]
     back: str
     by_connection: Sequence[tuple[str, str]]
-    is_danger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +48,14 @@ class ManyConfirmed:
     reason: str
 
 
-def many_page(request: HttpRequest, page: ManyPage, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
-    return render(request, TEMPLATE, {"page": page, "once": uuid.uuid4().hex, **context}, status=status)
+def many_page(
+    request: HttpRequest, template: str, page: ManyPage, context: Mapping[str, Any], status: int = 200
+) -> HttpResponse:
+    return render(request, template, {"page": page, "once": uuid.uuid4().hex, **context}, status=status)
 
 
 def many_confirmed(
-    request: HttpRequest, page: ManyPage, context: Mapping[str, Any], act: Callable[[ManyConfirmed], Job]
+    request: HttpRequest, template: str, page: ManyPage, context: Mapping[str, Any], act: Callable[[ManyConfirmed], Job]
 ) -> HttpResponse:
     """Hand exactly what was shown to one job and go there; else the page of now, with the reason why not."""
     refused, busy, status = _why_not(request, page), None, 409
@@ -79,7 +65,7 @@ def many_confirmed(
         except (ChangeRefused, JobBusy) as refusal:
             refused, busy = str(refusal), refusal.job if isinstance(refusal, JobBusy) else None
             status = 422 if isinstance(refusal, NotConfirmed) else 409
-    return many_page(request, page, {**context, "refused": refused, "busy": busy}, status)
+    return many_page(request, template, page, {**context, "refused": refused, "busy": busy}, status)
 
 
 def _why_not(request: HttpRequest, page: ManyPage) -> str:

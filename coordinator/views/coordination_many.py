@@ -18,7 +18,6 @@ from coordinator.coordination.offers import NOTE
 from coordinator.coordination.releases import RELEASES
 from coordinator.forms import TableFilterForm
 from coordinator.models import CommitStore
-from coordinator.protocols.wording import counted, thousands
 from coordinator.queries import coordination as queries
 from coordinator.queries.repairs import MOST_LISTED, filter_fields
 from coordinator.queries.table_list import TableFilter
@@ -29,6 +28,7 @@ from dashboard.accounts.scope import seen
 from dashboard.jobs.models import Job
 
 _LONGEST = 64
+TEMPLATE = "coordinator/coordination_many_confirm.html"
 NAMES = {operation: queries.NAMES[operation] for operation in MANY}
 MEANINGS = {
     Operation.ENABLE: f"Each conversion is one commit through whatever the table commits through now. {NOTE}",
@@ -76,7 +76,6 @@ def _pick(request: HttpRequest, operation: Operation, chosen: TableFilter, refus
     context = {
         **_context(request, operation, selection),
         "title": NAMES[operation],
-        "meaning": MEANINGS[operation],
         "picked": chosen.only,
         "fields": [(name, value) for name, value in filter_fields(chosen) if name != "table"],
         "back": urlencode(filter_fields(chosen)),
@@ -110,11 +109,12 @@ def _confirm(request: HttpRequest, operation: Operation, checked: Job) -> HttpRe
     """The tables that passed, and those that did not with the reason; POST acts on the first."""
     selection = queries.passed_selection(checked)
     page, context = _page(operation, checked, selection), _context(request, operation, selection)
+    context["read_at"] = read_at(checked)
     if is_too_old(read_at(checked)):
         context["why_not"] = context["why_not"] or str(_too_old())
     if request.method == "POST":
-        return many_confirmed(request, page, context, partial(_act, request, operation, checked, selection))
-    return many_page(request, page, context)
+        return many_confirmed(request, TEMPLATE, page, context, partial(_act, request, operation, checked, selection))
+    return many_page(request, TEMPLATE, page, context)
 
 
 def _too_old() -> PlanNeeded:
@@ -142,34 +142,15 @@ def _act(
 
 
 def _page(operation: Operation, checked: Job, selection: queries.ManySelection) -> ManyPage:
-    many, left, title = len(selection.touched), len(selection.skipped), NAMES[operation]
-    touched = f"{counted(many, 'table')} passed every check, and will be changed one after the other"
     return ManyPage(
-        title=title,
-        question=f"{title} on {counted(many, 'table')}?",
-        button=f"{title}: {selection.confirm}",
-        fresh=f"Checked at {at:%H:%M} UTC" if (at := read_at(checked)) else "Not known when it was checked",
-        crumbs="coordinator/parts/coordination_many_crumbs.html",
-        tone="warn" if many else "ok",
-        icon="s-attention" if many else "s-ok",
-        heading=f"{touched if many else 'No table will be changed'}"
-        f"{f'; {thousands(left)} will not be touched' if left else ''}.",
-        meaning=MEANINGS[operation] if many else "None of them passed.",
-        will="Will be changed",
-        touched=many,
-        skipped=thousands(left),
-        when_failing="When a table fails unexpectedly",
-        hint="One job, one outcome per table. Each is checked once more right before it is changed.",
-        rows="coordinator/parts/coordination_many_rows.html",
-        left_out="coordinator/parts/coordination_many_left_out.html",
-        choices="coordinator/parts/coordination_many_choices.html",
+        title=NAMES[operation],
+        touched=len(selection.touched),
         seen=selection.seen,
         connections=selection.connections,
-        picked=many + left,
+        picked=len(selection.touched) + len(selection.skipped),
         fields=[("checked", str(checked.pk))],
         back="",
         by_connection=(),
-        is_danger=True,
     )
 
 
@@ -177,6 +158,7 @@ def _context(request: HttpRequest, operation: Operation, selection: queries.Many
     connection = selection.touched[0].connection if len(selection.connections) == 1 else None
     return {
         "operation": operation.value,
+        "meaning": MEANINGS[operation],
         "selection": selection,
         "typed": selection.confirm,
         "reason_needed": True,

@@ -16,7 +16,6 @@ from changes.pages import Confirmed, PlanPage, confirmed, plan_page
 from coordinator import actions
 from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
-from coordinator.protocols.wording import counted, thousands, verb
 from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
 from coordinator.repairs.confirmed import plan_jobs
@@ -31,6 +30,7 @@ from dashboard.web.answers import SeeOther
 from lake.delta.uri import SCHEMES
 
 TEMPLATE = "coordinator/repair_plan.html"
+TEMPLATE_OF_MANY = "coordinator/repair_many.html"
 _VERSION = re.compile(r"[0-9]{1,18}")
 _LONGEST = 64
 
@@ -74,8 +74,9 @@ def many(request: HttpRequest, repair: str) -> HttpResponse:
     selection = queries.bulk_selection(kind, chosen)
     page, context = _many_page(chosen, selection), _many_context(request, selection)
     if request.method == "POST":
-        return many_confirmed(request, page, context, partial(_repair_many, Actor.from_request(request), selection))
-    return many_page(request, page, context)
+        act = partial(_repair_many, Actor.from_request(request), selection)
+        return many_confirmed(request, TEMPLATE_OF_MANY, page, context, act)
+    return many_page(request, TEMPLATE_OF_MANY, page, context)
 
 
 def _repair(actor: Actor, table: DeltaTable, subject: Subject, sent: Confirmed) -> Job:
@@ -96,27 +97,9 @@ def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfi
 
 
 def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPage:
-    many, waits = len(selection.touched), len(selection.skipped)
-    touched = f"{counted(many, 'table')} will be touched" if many else "No table will be touched"
-    left = f"; {thousands(waits)} {verb(waits, 'waits or is', 'wait or are')} in trouble and will not" if waits else ""
     return ManyPage(
         title=selection.kind.title,
-        question=f"{selection.kind.title}?",
-        button=selection.in_words,
-        fresh="From findings as last read",
-        crumbs="",
-        tone="held" if many else "ok",
-        icon="s-pending" if many else "s-ok",
-        heading=f"{touched}{left}.",
-        meaning=f"{selection.kind.consequence} Each table is read again first; what has moved since is not forced.",
-        will="Will be touched",
-        touched=many,
-        skipped=f"{thousands(waits)}, and {thousands(selection.quiet)} with nothing that waits",
-        when_failing="When a table fails",
-        hint="One job, one outcome per table. It can be cancelled between two tables.",
-        rows="coordinator/parts/repair_many.html#touched",
-        left_out="coordinator/parts/repair_many.html#left_out",
-        choices="",
+        touched=len(selection.touched),
         seen=selection.seen,
         connections=selection.connections,
         **queries.filter_in_words(chosen, selection.connections),
