@@ -47,8 +47,8 @@ class RepairFacts:
     read, by DynamoDB table and tableId. `files` are the files that `wanted_files` asked for; None stands for one that
     is absent.
 
-    For a registration that is lost: `registered_path` is its path as Levee last read it, `path_scheme` is what somebody
-    chose; "" for none.
+    For a registration that is lost: `registered_path` is its path as Levee last read it, `enabled_as` the path under
+    which Levee put the table under its coordinator, `path_scheme` is what somebody chose; "" for none.
     """
 
     facts: TableFacts
@@ -58,6 +58,7 @@ class RepairFacts:
     raw_registrations: Mapping[tuple[str, str], Item] = field(default_factory=dict)
     files: Mapping[str, FileCheck | None] = field(default_factory=dict)
     registered_path: str = ""
+    enabled_as: str = ""
     path_scheme: str = ""
     account: str = ""
 

@@ -15,6 +15,7 @@ from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import Keep, account_of, forget, read_for_repair
 from dashboard.connections.models import Connection
+from dashboard.jobs.models import Job
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
 
@@ -93,8 +94,25 @@ def with_known_paths(connection: Connection, uri: TableUri, facts: RepairFacts) 
     return replace(
         facts,
         registered_path=str(registered.get("path", "")) if is_this else "",
+        enabled_as=_given_to_spark(connection, uri, facts.coordinator),
         account=account_of(connection.role_arn),
     )
+
+
+def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> str:
+    """The location under which the last act put the table under the coordinator, however it ended; "" for none.
+
+    An act that got beyond its checks has kept a snapshot of the table as it was before.
+    """
+    acts = Job.objects.filter(
+        connection=connection,
+        target_label__in=uri.spellings(),
+        result__has_key="before",
+        result__preflight__operation__in=("enable", "create"),
+        result__preflight__store=coordinator,
+    )
+    last = acts.order_by("-created_at").first()
+    return str(last.result["preflight"].get("location", "")) if last else ""
 
 
 def what_moved(subject: Subject, fresh: FreshPlans, shown: PlanDocument | None) -> str:

@@ -120,10 +120,11 @@ def spelling_of(table: TableUnderRepair) -> Spelling:
 
 
 def _witnesses(table: TableUnderRepair) -> Iterator[tuple[str, list[str]]]:
-    """Who spells the path how, the strongest first: the lost item itself, then the table's other items."""
+    """Who spells the path how, the strongest first: the lost item itself, the table's other items, Levee's own act."""
     yield "The lost item", [table.given.registered_path]
     yield "Other registrations of this table", [one.path for one in table.registrations]
     yield f"Entries of this table in {joined(sorted({one.store for one in table.lock_domains}))}", _entry_paths(table)
+    yield "Levee's act that put the table under the coordinator", [table.given.enabled_as]
 
 
 def _entry_paths(table: TableUnderRepair) -> list[str]:

@@ -11,10 +11,12 @@ from django.core.management import call_command
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.repairs.facts import RepairFacts
+from coordinator.repairs.fresh import with_known_paths
 from coordinator.repairs.planning import plan_repairs
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job, JobState
 from lake.delta.facts import LockDomain
+from lake.delta.uri import TableUri
 from tests.builders.delta import UUID, registration_item
 from tests.builders.facts import URI, coordinated_facts, entry, listing, registration
 from tests.builders.people import signed_in
@@ -56,6 +58,7 @@ SHOWN = {
     "entries": (with_entries(S3), "Entries of this table in delta_log had it"),
     "entries under a slash": (with_entries(f"{S3}/"), "Entries of this table in delta_log had it"),
     "entries of before": (lost(lock_domains=(LockDomain("delta_log", S3),)), "Entries of this table in delta_log"),
+    "Levee's own act": (lost(enabled_as=S3), "Levee's act that put the table under the coordinator had it"),
     "a choice": (lost(path_scheme="s3", registered_path=URI), "chosen by hand"),
 }
 
@@ -125,6 +128,23 @@ def test_the_path_of_the_lost_item_is_remembered_and_put_back(console: Console) 
     job = console.run(console.repair(table, plan))
 
     assert (job.state, item(console)["path"]) == (JobState.SUCCEEDED, {"S": path})
+
+
+@pytest.mark.django_db
+def test_the_place_that_levee_enabled_is_known_from_its_job(console: Console, gone: Any) -> None:
+    """The newest act counts that got beyond its checks."""
+    store = f"commits-{console.lake.bucket}"
+    for scheme, result in (("s3a", {"before": {}}), ("s3", {"before": {}}), ("s3n", {})):
+        checked = {"operation": "enable", "location": f"{scheme}://{console.lake.bucket}/{ROOT}", "store": store}
+        Job.objects.create(
+            kind="enable-coordinated-commits", state="failed", title="Enable", queue="spark",
+            connection=console.connection, target_label=gone.uri, result={"preflight": checked, **result},
+        )  # fmt: skip
+    facts = RepairFacts(lost_item(), repair_facts(lost_item()).verdict, coordinator=store)
+
+    known = with_known_paths(console.connection, TableUri.parse(gone.uri), facts)
+
+    assert known.enabled_as == f"s3://{console.lake.bucket}/{ROOT}"
 
 
 @pytest.mark.django_db
