@@ -3,64 +3,52 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import QuerySet
-from django.utils import timezone
-
 from changes.documents import PlanDocument
-from changes.gate import LASTS, PlanNeeded, confirmation, is_too_old, permitted, read_at, require_name
+from changes.gate import PlanNeeded, confirmation, is_too_old, permitted, read_at, require_name
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
-from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
-from dashboard.jobs.models import Job, JobState
-
-Plans = Callable[[Job], Iterable[PlanDocument]]
+from dashboard.jobs.models import Job
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPlan:
-    """A plan as a job made it, and the job."""
-
-    job: Job
-    document: PlanDocument
-
-    def key(self, prefix: str) -> str:
-        """Names the one job that this plan may lead to: a second click finds the first."""
-        return f"{prefix}:{self.job.pk}:{self.document['digest']}"
+def young_plan(planned: Job, plans: Iterable[PlanDocument], digest: str) -> PlanDocument:
+    """The one of a job's plans with that digest; raises PlanNeeded where there is none, or not from lately."""
+    found = next((one for one in plans if one["digest"] == digest), None)
+    if found is None or is_too_old(read_at(planned)):
+        raise PlanNeeded
+    return found
 
 
-def newest_shown(jobs: "QuerySet[Job]", digest: str, plans: Plans) -> ShownPlan:
-    """The newest plan of that digest, of jobs newest first; raises PlanNeeded where none is young enough."""
-    for job in jobs.filter(state=JobState.SUCCEEDED, created_at__gte=timezone.now() - LASTS):
-        found = next((one for one in plans(job) if one["digest"] == digest), None)
-        if found is not None and not is_too_old(read_at(job)):
-            return ShownPlan(job, found)
-    raise PlanNeeded
+def led_to(planned: Job, plan: PlanDocument | None) -> Job | None:
+    """The one job that a plan has led to already."""
+    return Job.objects.filter(idempotency_key=_key(planned, plan["digest"])).first() if plan else None
+
+
+def _key(planned: Job, digest: str) -> str:
+    """Names the one job that a plan may lead to: a second click finds the first."""
+    return f"plan:{planned.pk}:{digest}"
 
 
 @dataclass(frozen=True, slots=True)
 class WantedChange:
-    """A change that somebody may ask for: `kind` of job and `verb` it needs, what it is about, the name to be typed.
+    """A change that somebody may ask for: the job that planned it, the kind of job that makes it, the verb it needs.
 
-    `losing_verb` is needed besides where a commit can be lost, `prefix` begins the key of its one job, `params` are
-    what its worker has to know besides the confirmation; `carried` names what it is told as the planning job was.
+    `name` is what is typed to confirm a danger, and `losing_verb` is needed besides where a commit can be lost. Its
+    worker is told what the planning job was, the confirmation, and `params`.
     """
 
+    planned: Job
     kind: str
     verb: str
-    connection: Connection
-    target: Target
     name: str
-    losing_verb: str
-    prefix: str
+    losing_verb: str = ""
     params: Mapping[str, object] = field(default_factory=dict)
-    carried: tuple[str, ...] = ()
 
 
 def ask_for(
     actor: Actor,
     wanted: WantedChange,
-    shown: Callable[[], ShownPlan],
+    shown: Callable[[], PlanDocument],
     digest: str,
     *,
     confirm: str = "",
@@ -72,26 +60,26 @@ def ask_for(
     A plan with a danger takes the name as typed. Raises NotAllowed, ChangeRefused, what `shown` raises, and JobBusy
     while another change of the same thing is under way. A refusal is in the audit log.
     """
-    with permitted(actor, wanted.verb, wanted.target, wanted.connection):
+    planned, connection = wanted.planned, wanted.planned.connection
+    if connection is None:
+        raise PlanNeeded
+    target = Target(planned.target_type, planned.target_id, planned.target_label)
+    with permitted(actor, wanted.verb, target, connection):
         plan = shown()
-        can_lose = plan.document["can_lose"]
+        can_lose = plan["can_lose"]
         if can_lose:
-            require(actor, wanted.losing_verb, target=wanted.target.label, connection=wanted.connection)
-        if plan.document["danger"] or can_lose:
+            require(actor, wanted.losing_verb, target=target.label, connection=connection)
+        if plan["danger"] or can_lose:
             require_name(confirm, wanted.name, can_lose=can_lose)
     job = ask(
         actor,
         wanted.kind,
-        plan.document["title"],
+        plan["title"],
         here=here,
-        connection=wanted.connection,
-        target=wanted.target,
-        params={
-            **wanted.params,
-            **{name: plan.job.params.get(name, "") for name in wanted.carried},
-            **confirmation(actor, plan.job, digest, confirm),
-        },
-        idempotency_key=plan.key(wanted.prefix),
+        connection=connection,
+        target=target,
+        params={**planned.params, **wanted.params, **confirmation(actor, planned, digest, confirm)},
+        idempotency_key=_key(planned, digest),
         reason=reason,
     )
     if job.params.get("digest") != digest:

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from changes.asking import led_to
 from changes.documents import CallDocument, PlanDocument, RefusalDocument
 from changes.gate import LASTS_IN_WORDS, NameNotTyped, NotConfirmed, is_too_old, read_at
 from dashboard.connections.writable import ChangeRefused
@@ -27,7 +28,7 @@ _LONGEST_DIGEST, _LONGEST_NAME, _LONGEST_REASON = 64, 600, 500
 class PlanPage:
     """What a planning job found, as its page shows it; at most one of `plan` and `refusal` holds.
 
-    `led_to` is the job that this plan has led to already. `name` is what is typed to confirm a danger, `place` what the
+    `name` is what is typed to confirm a danger, `place` what the
     plan is about, and `back` where that is shown; it may be confirmed while it `lasts`. `called` is its title where
     there is no plan. Of calls that are alike the page writes out `most_calls`, None for all of them.
     """
@@ -35,7 +36,6 @@ class PlanPage:
     job: Job
     plan: PlanDocument | None
     refusal: RefusalDocument | None
-    led_to: Job | None
     command: str
     name: str
     place: str
@@ -44,6 +44,11 @@ class PlanPage:
 
     lasts: ClassVar[str] = LASTS_IN_WORDS
     most_calls: ClassVar[int | None] = None
+
+    @property
+    def led_to(self) -> Job | None:
+        """The job that this plan has led to already."""
+        return led_to(self.job, self.plan)
 
     @property
     def poll_seconds(self) -> int | None:

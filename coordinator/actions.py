@@ -4,13 +4,14 @@ With `here` the work is done in this process and the finished job returned; with
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 
-from changes.asking import WantedChange, ask_for
+from changes.asking import WantedChange, ask_for, young_plan
 from changes.gate import permitted
 from coordinator.models import DeltaTable
 from coordinator.repairs.bulk import RepairManyParams
-from coordinator.repairs.confirmed import REPAIR_KEY, PlanRepairParams, shown_plan
+from coordinator.repairs.confirmed import PlanRepairParams, plans_about
 from coordinator.repairs.fresh import Subject
 from coordinator.tasks import ObserveParams, ObserveTableParams
 from dashboard.accounts.actor import Actor
@@ -60,36 +61,24 @@ def plan_repairs(actor: Actor, table: DeltaTable, path_scheme: str = "", *, here
 
 def repair(
     actor: Actor,
-    table: DeltaTable,
-    repair: str,
-    code: str,
-    version: int | None,
+    planned: Job,
+    subject: Subject,
     digest: str,
     *,
     confirm: str = "",
     reason: str = "",
     here: bool = False,
 ) -> Job:
-    """Carry out the repair whose plan has this digest; the same plan confirmed twice is one job.
+    """Carry out the repair that this job planned, with this digest; the same plan confirmed twice is one job.
 
     `confirm` is the table's name as typed, for a plan that can lose something. Raises NotAllowed, ChangeRefused, and
     JobBusy while another repair of the table is under way. A refusal is in the audit log.
     """
-    subject = Subject(repair, code, version)
-    wanted = WantedChange(
-        "repair",
-        "table.repair",
-        table.connection,
-        _target(table),
-        table.name,
-        "table.repair-losing",
-        REPAIR_KEY,
-        {"uri": table.uri, "name": table.name, "repair": repair, "code": code, "version": version},
-        carried=("path_scheme",),
-    )
-    return ask_for(
-        actor, wanted, partial(shown_plan, table, subject, digest), digest, confirm=confirm, reason=reason, here=here
-    )
+    name = TableUri.parse(planned.params["uri"]).name
+    params = {"name": name, **asdict(subject)}
+    wanted = WantedChange(planned, "repair", "table.repair", name, "table.repair-losing", params)
+    shown = partial(young_plan, planned, plans_about(planned, subject), digest)
+    return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
 
 def repair_many(

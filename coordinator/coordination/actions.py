@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Unpack
 
-from changes.asking import ShownPlan, WantedChange, ask_for
+from changes.asking import WantedChange, ask_for
+from changes.documents import PlanDocument
 from changes.gate import permitted, read_at, require_name
 from coordinator.coordination.bulk import CheckManyParams, ManyParams
 from coordinator.coordination.checks import CoordinationRequest, Operation
@@ -31,7 +32,6 @@ from dashboard.jobs.actions import JobBusy, Submission, Target, ask
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
-ACT_KEY = "coordination"
 REHEARSED = (Operation.ENABLE, Operation.DROP)
 
 
@@ -81,32 +81,23 @@ def act(
     `confirm` is the table's name as typed, `stated` the statement about the writers. Raises NotAllowed, ChangeRefused,
     and JobBusy while another such act on the table is under way. A refusal is in the audit log.
     """
-    change, connection = change_of(checked.params), checked.connection
-    if connection is None:
+    change = change_of(checked.params)
+    if checked.connection is None:
         raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
     found, at = checks_of(checked), read_at(checked)
     params = {
-        **params_of(change),
         "shown": found["checks"] if found else [],
         "checked_at": at.isoformat() if at else "",
         "stated": stated,
         "probe": probe,
     }
-    wanted = WantedChange(
-        KINDS[change.operation],
-        VERBS[change.operation],
-        connection,
-        _target(connection, change),
-        TableUri.parse(change.uri).name,
-        "",
-        ACT_KEY,
-        params,
-    )
+    kind, verb = KINDS[change.operation], VERBS[change.operation]
+    wanted = WantedChange(checked, kind, verb, TableUri.parse(change.uri).name, params=params)
 
-    def shown() -> ShownPlan:
+    def shown() -> PlanDocument:
         plan = confirmed_plan(checked, change, digest)
         require_stated(change.operation, stated=stated)
-        return ShownPlan(checked, plan)
+        return plan
 
     job = ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
     if job.params.get("planned_by") != str(checked.pk):

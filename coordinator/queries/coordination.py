@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from changes.asking import ShownPlan
 from changes.pages import PlanPage
-from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
+from coordinator.coordination.actions import REHEARSED, many_name
 from coordinator.coordination.checks import CheckState, CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
@@ -127,7 +126,6 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         job=job,
         plan=plan,
         refusal=result.get("refusal"),
-        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(ACT_KEY)).first() if plan else None,
         command=command_line(job),
         name=TableUri.parse(change.uri).name,
         place=change.uri,

@@ -11,13 +11,12 @@ from urllib.parse import urlencode
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
-from changes.asking import ShownPlan
 from changes.documents import PlanDocument, RefusalDocument
 from changes.pages import PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
-from coordinator.repairs.confirmed import REPAIR_KEY, PlanRepairResult
+from coordinator.repairs.confirmed import PlanRepairResult
 from coordinator.repairs.declaration import Many
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds import REPAIRS
@@ -53,7 +52,6 @@ def repair_page(table: DeltaTable, job: Job, subject: Subject) -> RepairPage:
         job=job,
         plan=plan,
         refusal=refusal,
-        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(REPAIR_KEY)).first() if plan else None,
         command=command_line(table, subject, plan, path_scheme),
         name=table.name,
         place=table.uri,

@@ -7,19 +7,12 @@ from datetime import datetime
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
-from changes.asking import ShownPlan
 from changes.gate import read_at
 from changes.pages import PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.rescue.actions import (
-    LIST_KIND,
-    RESTORE_KIND,
-    ListRescueResult,
-    PlanRescueParams,
-    PlanRescueResult,
-    jobs_about,
-)
+from coordinator.repairs.confirmed import jobs_about
+from coordinator.rescue.actions import LIST_KIND, ListRescueResult, PlanRescueParams, PlanRescueResult
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
 
@@ -93,7 +86,6 @@ def restore_page(table: DeltaTable, job: Job) -> RestorePage:
         job=job,
         plan=plan,
         refusal=result.get("refusal"),
-        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(RESTORE_KIND)).first() if plan else None,
         command=command_line(table, copy, loses=bool(plan and plan["can_lose"])),
         name=table.name,
         place=copy,

@@ -9,12 +9,11 @@ from xml.etree import ElementTree
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from changes.asking import ShownPlan
 from changes.documents import PlanDocument, PlannedResult
 from changes.pages import PlanPage
 from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
-from coordinator.settings.actions import PLAN_KEY, PLAN_KIND
+from coordinator.settings.actions import PLAN_KIND
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -97,7 +96,6 @@ def settings_page(job: Job) -> SettingsPage:
         job=job,
         plan=plan,
         refusal=result.get("refusal"),
-        led_to=Job.objects.filter(idempotency_key=ShownPlan(job, plan).key(PLAN_KEY)).first() if plan else None,
         command=command_line(change, connection, plan),
         name=name,
         place=f"{name} in {connection.name}, {connection.region}",

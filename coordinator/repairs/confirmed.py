@@ -1,19 +1,15 @@
-"""Finding the plan of a repair that somebody confirms: one that Levee made and showed, not long ago."""
+"""What the jobs of repairs take and tell, and the plans that they have made."""
 
-from collections.abc import Iterable
 from typing import TypedDict
 
 from django.db.models import QuerySet
 
-from changes.asking import ShownPlan, newest_shown
 from changes.documents import PlanDocument, RefusalDocument
 from changes.gate import Confirmation
 from coordinator.models import DeltaTable
 from coordinator.repairs.fresh import Subject
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
-
-REPAIR_KEY = "repair"
 
 
 class PlanRepairParams(TypedDict):
@@ -36,16 +32,12 @@ class RepairParams(PlanRepairParams, Confirmation):
     version: int | None
 
 
-def plan_jobs(table: DeltaTable) -> "QuerySet[Job]":
-    """Every job that planned repairs of a table, newest first."""
-    return Job.objects.filter(kind="plan-repair", target_type="table", target_id=str(table.pk)).order_by("-created_at")
+def jobs_about(table: DeltaTable, kind: str) -> "QuerySet[Job]":
+    """Every job of one kind about a table, newest first."""
+    return Job.objects.filter(kind=kind, target_type="table", target_id=str(table.pk)).order_by("-created_at")
 
 
-def shown_plan(table: DeltaTable, subject: Subject, digest: str) -> ShownPlan:
-    """The newest plan of that digest about the subject; raises PlanNeeded where none is young enough."""
-
-    def about_it(job: Job) -> Iterable[PlanDocument]:
-        result: PlanRepairResult = job.result
-        return (one for one in result.get("plans", []) if subject == Subject.told_by(one))
-
-    return newest_shown(plan_jobs(table), digest, about_it)
+def plans_about(planned: Job, subject: Subject) -> list[PlanDocument]:
+    """The plan that a job made about the subject, none where it was refused or could not be read."""
+    result: PlanRepairResult = planned.result
+    return [one for one in result.get("plans", []) if subject == Subject.told_by(one)]

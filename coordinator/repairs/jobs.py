@@ -12,7 +12,7 @@ from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
 from coordinator.repairs.carrying_out import PlanUnderWay, overtaken_before, read_again, read_and_plan
-from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
+from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams, plans_about
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
@@ -78,8 +78,7 @@ def _confirmed(params: RepairParams, subject: Subject, fresh: FreshPlans) -> Cha
 def _shown(params: RepairParams, subject: Subject) -> PlanDocument | None:
     """The plan as it was shown, None where the job that made it is gone."""
     planned = Job.objects.filter(pk=params["planned_by"]).first()
-    plans: list[PlanDocument] = planned.result.get("plans", []) if planned else []
-    return next((one for one in plans if subject == Subject.told_by(one)), None)
+    return next(iter(plans_about(planned, subject)), None) if planned else None
 
 
 def _planned(plans: int, refusals: int) -> str:

@@ -1,13 +1,11 @@
 """What an operator may do with saved copies, and what its jobs take and tell. Pages and commands both call these."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TypedDict
 
-from django.db.models import QuerySet
-
-from changes.asking import ShownPlan, WantedChange, ask_for, newest_shown
-from changes.documents import PlanDocument, PlannedResult, planned_by
+from changes.asking import WantedChange, ask_for, young_plan
+from changes.documents import PlannedResult, planned_by
 from changes.gate import Confirmation
 from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
@@ -17,6 +15,7 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
+from lake.delta.uri import TableUri
 
 LIST_KIND = "list-rescue"
 PLAN_KIND = "plan-rescue"
@@ -98,49 +97,18 @@ def plan_copy(actor: Actor, table: DeltaTable, copy: str, *, here: bool = False)
 
 
 def restore_copy(
-    actor: Actor,
-    table: DeltaTable,
-    copy: str,
-    digest: str,
-    *,
-    confirm: str = "",
-    reason: str = "",
-    here: bool = False,
+    actor: Actor, planned: Job, digest: str, *, confirm: str = "", reason: str = "", here: bool = False
 ) -> Job:
-    """Put the copy back whose plan has this digest; the same plan confirmed twice is one job.
+    """Put the copy back that this job planned, with this digest; the same plan confirmed twice is one job.
 
     `confirm` is the table's name as typed, for a plan that lets readers or writers see another state. Raises
     NotAllowed, ChangeRefused, and JobBusy while another copy of the table is being put back. A refusal is in the audit
     log.
     """
-    wanted = WantedChange(
-        RESTORE_KIND,
-        "table.repair",
-        table.connection,
-        _target(table),
-        table.name,
-        "table.repair-losing",
-        RESTORE_KIND,
-        {"uri": table.uri, "name": table.name, "copy": copy},
-    )
-    return ask_for(
-        actor, wanted, partial(_shown_plan, table, copy, digest), digest, confirm=confirm, reason=reason, here=here
-    )
-
-
-def jobs_about(table: DeltaTable, kind: str) -> "QuerySet[Job]":
-    """Every job of one kind about the copies of a table, newest first."""
-    return Job.objects.filter(kind=kind, target_type="table", target_id=str(table.pk)).order_by("-created_at")
-
-
-def _shown_plan(table: DeltaTable, copy: str, digest: str) -> ShownPlan:
-    """The newest plan of that copy and digest; raises PlanNeeded where none was made in the last 15 minutes."""
-
-    def of_it(job: Job) -> Iterable[PlanDocument]:
-        params: PlanRescueParams = job.params
-        return planned_by(job) if params["copy"] == copy else ()
-
-    return newest_shown(jobs_about(table, PLAN_KIND), digest, of_it)
+    name = TableUri.parse(planned.params["uri"]).name
+    wanted = WantedChange(planned, RESTORE_KIND, "table.repair", name, "table.repair-losing", {"name": name})
+    shown = partial(young_plan, planned, planned_by(planned), digest)
+    return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
 
 def _target(table: DeltaTable) -> Target:

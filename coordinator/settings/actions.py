@@ -5,7 +5,7 @@ from functools import partial
 
 from django.utils import timezone
 
-from changes.asking import WantedChange, ask_for, newest_shown
+from changes.asking import WantedChange, ask_for, young_plan
 from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation, PlanNeeded
 from coordinator.contract import RequestedChange
@@ -26,7 +26,6 @@ from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
 
 PLAN_KIND = "plan-upkeep"
-PLAN_KEY = "upkeep"
 LOSING_VERB = "bucket.change-losing"
 VERBS = {"create-store": "store.create", "change-store": "store.change", "change-bucket": "bucket.change"}
 
@@ -80,22 +79,11 @@ def apply_change(
     (its kinds: ReadOnlyMode, ConnectionReadOnly, PlanNeeded, NameNotTyped), and JobBusy while another change of the
     same store or bucket is under way. A refusal is in the audit log.
     """
-    connection = planned.connection
-    if planned.kind != PLAN_KIND or connection is None:
+    if planned.kind != PLAN_KIND:
         raise PlanNeeded
     change = read_change_request(planned.params["change"])
-    wanted = WantedChange(
-        kind_of(change),
-        verb_of(change),
-        connection,
-        _target(connection, change),
-        subject_name(change),
-        LOSING_VERB,
-        PLAN_KEY,
-        {"change": change_request_document(change)},
-    )
-    jobs = Job.objects.filter(pk=planned.pk)
-    shown = partial(newest_shown, jobs, digest, planned_by)
+    wanted = WantedChange(planned, kind_of(change), verb_of(change), subject_name(change), LOSING_VERB)
+    shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
 

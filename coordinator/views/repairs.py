@@ -18,7 +18,7 @@ from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
 from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
-from coordinator.repairs.confirmed import plan_jobs
+from coordinator.repairs.confirmed import jobs_about
 from coordinator.repairs.fresh import Subject
 from coordinator.views.addressed import addressed_table
 from coordinator.views.table_list import scoped
@@ -49,15 +49,14 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
 def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
     table = addressed_table(request, table_id)
-    job = get_object_or_404(plan_jobs(table), pk=job_id)
+    job = get_object_or_404(jobs_about(table, "plan-repair"), pk=job_id)
     subject = _subject(request.POST if request.method == "POST" else request.GET)
     page = queries.repair_page(table, job, subject)
     address = f"{reverse('table-repair', args=[table.pk, job.pk])}?{_address(subject)}"
     context = plan_context(request, table, page, address, "Can lose a commit: needs the admin role.")
     if request.method == "POST":
-        return confirmed(
-            request, TEMPLATE, page, context, partial(_repair, Actor.from_request(request), table, subject)
-        )
+        act = partial(_repair, Actor.from_request(request), job, subject)
+        return confirmed(request, TEMPLATE, page, context, act)
     return plan_page(request, TEMPLATE, page, context)
 
 
@@ -79,9 +78,8 @@ def many(request: HttpRequest, repair: str) -> HttpResponse:
     return many_page(request, TEMPLATE_OF_MANY, page, context)
 
 
-def _repair(actor: Actor, table: DeltaTable, subject: Subject, sent: Confirmed) -> Job:
-    named = (subject.repair, subject.code, subject.version)
-    return actions.repair(actor, table, *named, sent.digest, confirm=sent.confirm, reason=sent.reason)
+def _repair(actor: Actor, planned: Job, subject: Subject, sent: Confirmed) -> Job:
+    return actions.repair(actor, planned, subject, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
 def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfirmed) -> Job:

@@ -12,6 +12,7 @@ from changes.pages import POLL_SECONDS, Confirmed, confirmed, plan_page
 from coordinator.models import DeltaTable
 from coordinator.queries import rescue as queries
 from coordinator.queries import table_page
+from coordinator.repairs.confirmed import jobs_about
 from coordinator.rescue import actions
 from coordinator.views.addressed import addressed_table
 from coordinator.views.repairs import plan_context
@@ -50,20 +51,19 @@ def plan(request: HttpRequest, table_id: int) -> HttpResponse:
 def confirm(request: HttpRequest, table_id: int, job_id: UUID) -> HttpResponse:
     """Show one plan, call by call; POST carries it out if the digest that was shown is still that of a fresh plan."""
     table = addressed_table(request, table_id)
-    page = queries.restore_page(table, get_object_or_404(actions.jobs_about(table, actions.PLAN_KIND), pk=job_id))
+    job = get_object_or_404(jobs_about(table, actions.PLAN_KIND), pk=job_id)
+    page = queries.restore_page(table, job)
     address = reverse("table-rescue-copy", args=[table.pk, job_id])
     context = plan_context(
         request, table, page, address, "Lets readers or writers see another state: needs the admin role."
     )
     if request.method == "POST":
-        return confirmed(
-            request, TEMPLATE, page, context, partial(_restore, Actor.from_request(request), table, page.copy)
-        )
+        return confirmed(request, TEMPLATE, page, context, partial(_restore, Actor.from_request(request), job))
     return plan_page(request, TEMPLATE, page, context)
 
 
-def _restore(actor: Actor, table: DeltaTable, copy: str, sent: Confirmed) -> Job:
-    return actions.restore_copy(actor, table, copy, sent.digest, confirm=sent.confirm, reason=sent.reason)
+def _restore(actor: Actor, planned: Job, sent: Confirmed) -> Job:
+    return actions.restore_copy(actor, planned, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
 def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, object]:

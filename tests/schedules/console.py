@@ -16,7 +16,8 @@ from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, Wa
 from coordinator.observation.passes import observe_connection
 from coordinator.own_records import RecordsOf
 from coordinator.protocols.verdict import Severity, State
-from coordinator.repairs.fresh import plan_anew
+from coordinator.repairs.confirmed import jobs_about
+from coordinator.repairs.fresh import Subject, plan_anew
 from coordinator.settings import actions as settings
 from coordinator.settings.requests import Sweep
 from dashboard.accounts.roles import Role
@@ -96,9 +97,10 @@ class Console:
 
     def repair(self, plan: dict[str, Any]) -> Job:
         """Confirm a plan, by the table's name where it asks for it, and carry it out."""
-        named = {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
         confirm = self.table.name if plan["can_lose"] else ""
-        return self._run(actions.repair(self.person, self.table, **named, confirm=confirm))
+        planned = jobs_about(self.table, "plan-repair")[0]
+        asked = actions.repair(self.person, planned, Subject.told_by(plan), plan["digest"], confirm=confirm)
+        return self._run(asked)
 
     def check(self, operation: Operation) -> Job:
         """Make every check before an enable or a drop."""

@@ -21,7 +21,6 @@ from coordinator.contract import RepairJson
 from coordinator.lookup import connection_named, find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
-from coordinator.repairs.confirmed import PlanRepairResult
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.accounts.actor import Actor
@@ -68,12 +67,13 @@ class Command(ChangeCommand):
             options["path_scheme"],
             options["reason"],
         )
-        plans, refusals = chosen.look()
+        planned = chosen.look()
+        plans, refusals = chosen.among(planned.result["plans"]), chosen.among(planned.result["refusals"])
         jobs: list[Job] = []
         if options["apply"]:
             chosen.check(plans)
             with or_failed():
-                jobs = chosen.enqueue(plans) if options["enqueue"] else list(chosen.repair())
+                jobs = chosen.enqueue(planned, plans) if options["enqueue"] else list(chosen.repair())
         left_out = [plan for plan in plans if plan["can_lose"] and not options["confirm"]]
         self.emit(
             RepairJson(
@@ -101,12 +101,14 @@ class ChosenRepairs:
     path_scheme: str
     reason: str
 
-    def look(self) -> tuple[list[PlanDocument], list[RefusalDocument]]:
-        """Read the table and return plans and refusals. Raises Failed where it cannot be read."""
+    def look(self) -> Job:
+        """Read the table and plan its repairs. Raises Failed where it cannot be read."""
         job = plan_repairs(Actor.command(), self.table, self.path_scheme, here=True)
         require_read(job, self.table.uri)
-        result: PlanRepairResult = job.result
-        return self._chosen(result["plans"]), self._chosen(result["refusals"])
+        return job
+
+    def among(self, documents: list[D]) -> list[D]:
+        return [one for one in documents if self.code in (None, one["code"]) and self.version in (None, one["version"])]
 
     def check(self, plans: list[PlanDocument]) -> None:
         """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
@@ -119,31 +121,30 @@ class ChosenRepairs:
         """Carry out plan after plan, each from a reading of its own: one repair changes what the next rests on."""
         tried: set[Subject] = set()
         for _ in range(MOST_REPAIRS):
-            plans = [plan for plan in self.look()[0] if self._may(plan) and Subject.told_by(plan) not in tried]
-            if not plans:
+            planned = self.look()
+            plans = [plan for plan in self.among(planned.result["plans"]) if self._may(plan)]
+            plan = next((plan for plan in plans if Subject.told_by(plan) not in tried), None)
+            if plan is None:
                 return
-            tried.add(Subject.told_by(plans[0]))
-            yield self._one(plans[0], here=True)
+            tried.add(Subject.told_by(plan))
+            yield self._one(planned, plan, here=True)
 
-    def enqueue(self, plans: list[PlanDocument]) -> list[Job]:
+    def enqueue(self, planned: Job, plans: list[PlanDocument]) -> list[Job]:
         """Hand one plan to the workers, or several that can lose nothing as one job."""
         allowed = [plan for plan in plans if self._may(plan)]
         if len(allowed) == 1:
-            return [self._one(allowed[0], here=False)]
+            return [self._one(planned, allowed[0], here=False)]
         names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
         if not names:
             return []
         return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}", reason=self.reason)]
 
-    def _one(self, plan: PlanDocument, *, here: bool) -> Job:
-        said = plan["kind"], plan["code"], plan["version"], plan["digest"]
-        return repair(Actor.command(), self.table, *said, confirm=self.confirm, reason=self.reason, here=here)
+    def _one(self, planned: Job, plan: PlanDocument, *, here: bool) -> Job:
+        said = Subject.told_by(plan), plan["digest"]
+        return repair(Actor.command(), planned, *said, confirm=self.confirm, reason=self.reason, here=here)
 
     def _may(self, plan: PlanDocument) -> bool:
         return not plan["can_lose"] or self.confirm == self.table.name
-
-    def _chosen(self, documents: list[D]) -> list[D]:
-        return [one for one in documents if self.code in (None, one["code"]) and self.version in (None, one["version"])]
 
 
 def _left_something(job: Job) -> bool:

@@ -78,7 +78,7 @@ class Command(ChangeCommand):
         require_read(planned, options["copy"])
         result: PlanRescueResult = planned.result
         plan, refusal, command = result["plan"], result["refusal"], result["command"]
-        job = _apply(table, plan, options) if options["apply"] and plan else None
+        job = _apply(planned, table.name, plan, options) if options["apply"] and plan else None
         document: RestoreJson = {
             "id": options["copy"],
             "uri": table.uri,
@@ -122,13 +122,12 @@ def _table_of(copy: str, named: Connection | None) -> DeltaTable:
     return find_table(place.s3a, named)
 
 
-def _apply(table: DeltaTable, plan: PlanDocument, options: Options) -> Job:
-    if plan["can_lose"] and options["confirm"].strip() != table.name:
-        raise UsageError(f"{plan['title']} can change {plan['danger']}: add --confirm {shlex.quote(table.name)}.")
+def _apply(planned: Job, name: str, plan: PlanDocument, options: Options) -> Job:
+    if plan["can_lose"] and options["confirm"].strip() != name:
+        raise UsageError(f"{plan['title']} can change {plan['danger']}: add --confirm {shlex.quote(name)}.")
     said = {"confirm": options["confirm"], "reason": options["reason"]}
     with or_failed():
-        here = not options["enqueue"]
-        return restore_copy(Actor.command(), table, options["copy"], plan["digest"], **said, here=here)
+        return restore_copy(Actor.command(), planned, plan["digest"], **said, here=not options["enqueue"])
 
 
 def _list_document(jobs: Iterable[Job]) -> CopiesJson:

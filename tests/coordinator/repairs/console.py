@@ -6,6 +6,8 @@ from typing import Any
 
 from coordinator import actions
 from coordinator.models import CommitStore, DeltaTable
+from coordinator.repairs.confirmed import jobs_about
+from coordinator.repairs.fresh import Subject
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
@@ -91,9 +93,10 @@ class Console:
         return next(plan for plan in self.planned(table).result["plans"] if plan["kind"] == repair)
 
     def repair(self, table: DeltaTable, plan: dict[str, Any], by: Actor | None = None, confirm: str = "") -> Job:
-        """Ask for a repair, without running it."""
-        named = {"repair": plan["kind"], **{name: plan[name] for name in ("code", "version", "digest")}}
-        return actions.repair(by or actor(Role.OPERATOR), table, **named, confirm=confirm)
+        """Ask for a repair of the newest job that planned it so, without running it."""
+        jobs, subject = list(jobs_about(table, "plan-repair")), Subject.told_by(plan)
+        planned = next((job for job in jobs if plan in job.result.get("plans", [])), jobs[0])
+        return actions.repair(by or actor(Role.OPERATOR), planned, subject, plan["digest"], confirm=confirm)
 
     def run(self, job: Job) -> Job:
         assert execute(job.pk, "w1")

@@ -142,7 +142,9 @@ def test_the_same_plan_confirmed_twice_is_one_job_also_when_it_has_ended(console
 def test_a_plan_older_than_15_minutes_has_to_be_made_anew(console: Console) -> None:
     table = console.pending()
     plan = console.plan(table)
-    Job.objects.filter(kind="plan-repair").update(created_at=timezone.now() - timedelta(minutes=16))
+    planned = Job.objects.get(kind="plan-repair")
+    planned.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
+    planned.save()
 
     with pytest.raises(PlanNeeded):
         console.repair(table, plan)

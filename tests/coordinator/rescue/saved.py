@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.models import DeltaTable, ProvenanceRow
 from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.repairs.confirmed import jobs_about
 from coordinator.repairs.kinds import remove_orphans
 from coordinator.rescue import actions
 from dashboard.accounts.actor import Actor
@@ -91,7 +92,8 @@ def run_by_hand(console: Console, words: str) -> None:
 def ask(table: DeltaTable, copy: str, made: dict[str, Any], by: Actor | None = None, confirm: str | None = None) -> Job:
     """Confirm a plan, without running it."""
     name = table.name if confirm is None else confirm
-    return actions.restore_copy(by or actor(Role.ADMIN), table, copy, made["digest"], confirm=name)
+    planned = jobs_about(table, actions.PLAN_KIND).filter(params__copy=copy)[0]
+    return actions.restore_copy(by or actor(Role.ADMIN), planned, made["digest"], confirm=name)
 
 
 def restored(console: Console, table: DeltaTable, copy: str) -> Job:
