@@ -81,11 +81,8 @@ class LeftItem:
 
     def remove(self, lake: Lake) -> str:
         """Returns the id of the request."""
-        names, values = {"#path": self.attribute}, {":path": text(self.path)}
-        condition = "#path = :path"
-        return lake.dynamodb.delete_item(
-            self.store, self.key, condition=condition, names=names, values=values
-        ).request_id
+        condition, values = f"#{self.attribute} = :path", {":path": text(self.path)}
+        return lake.dynamodb.delete_item(self.store, self.key, condition=condition, values=values).request_id
 
 
 Found = TypeVar("Found", LeftItem, LeftObject)

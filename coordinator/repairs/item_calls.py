@@ -18,17 +18,14 @@ from lake.aws.dynamodb import Item as WireItem
 from lake.delta.wire import shown
 
 PENDING = "#complete = :false AND #tempPath = :tempPath"
-PENDING_NAMES = {"#complete": "complete", "#tempPath": "tempPath"}
 COMPLETE = "SET #complete = :true, #expireTime = :expireTime"
 
 AS_READ = "#tableVersion = :tableVersion AND #path = :path AND #schemaVersion = :one"
-AS_READ_NAMES = {"#tableVersion": "tableVersion", "#path": "path", "#schemaVersion": "schemaVersion"}
 CLEAR = "SET #commits = :empty"
 RAISE = "SET #tableVersion = :to, #tableTimestamp = :timestamp"
 UNREGISTERED = "attribute_not_exists(#tableId)"
 # Not by its size, which is 0 of an empty text as well.
 UNUSED = "#hasAcceptedCommits = :false AND #commits = :empty AND #path = :path AND #tableVersion = :tableVersion"
-UNUSED_NAMES = {name: name.removeprefix("#") for name in ("#hasAcceptedCommits", "#commits", "#path", "#tableVersion")}
 EMPTY: dict[str, object] = {"L": []}
 
 
@@ -70,6 +67,17 @@ class ItemCall(LakeCall):
     def permissions(self) -> tuple[Permission, ...]:
         arn = table_arn(self.table)
         return Permission(self.operation, arn), Permission("dynamodb:GetItem", arn)
+
+    def _update(self, sending: Sending, key: WireItem, update: str, condition: str, values: WireItem) -> bool:
+        dynamodb = sending.lake.dynamodb
+        return sending.write(
+            lambda: dynamodb.update_item(self.table, key, update=update, condition=condition, values=values)
+        )
+
+    def _delete(self, sending: Sending, key: WireItem, condition: str, values: WireItem) -> bool:
+        return sending.write(
+            lambda: sending.lake.dynamodb.delete_item(self.table, key, condition=condition, values=values)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +132,7 @@ class CompleteEntry(EntryCall):
     def send(self, sending: Sending) -> Answer:
         expires = int(sending.now()) + self.ttl_seconds
         values = self._pending | {":true": text("true"), ":expireTime": number(expires)}
-        names = PENDING_NAMES | {"#expireTime": "expireTime"}
-        if sending.write(
-            lambda: sending.lake.dynamodb.update_item(
-                self.table, self._key, update=COMPLETE, condition=PENDING, names=names, values=values
-            )
-        ):
+        if self._update(sending, self._key, COMPLETE, PENDING, values):
             at = moment_in_words(datetime.fromtimestamp(expires, UTC))
             return done(f"The entry of {label(self.file_name)} is complete; it expires at {at}.")
         item = sending.lake.dynamodb.get_item(self.table, self._key)
@@ -153,11 +156,7 @@ class DeleteEntry(EntryCall):
         )
 
     def send(self, sending: Sending) -> Answer:
-        if sending.write(
-            lambda: sending.lake.dynamodb.delete_item(
-                self.table, self._key, condition=PENDING, names=PENDING_NAMES, values=self._pending
-            )
-        ):
+        if self._delete(sending, self._key, PENDING, self._pending):
             return done(f"The entry of {label(self.file_name)} was deleted.")
         item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
@@ -166,15 +165,31 @@ class DeleteEntry(EntryCall):
 
 
 @dataclass(frozen=True, slots=True)
-class ClearCommits(ItemCall):
+class RegistrationCall(ItemCall):
+    """A write of a registration whose path is `path`."""
+
+    table_id: str
+    path: str
+
+    @property
+    def _key(self) -> WireItem:
+        return registration_key(self.table_id)
+
+    def _as_read(self, version: int) -> str:
+        return f'tableVersion = {version} AND path = "{self.path}" AND schemaVersion = 1'
+
+    def _values_as_read(self, version: int) -> WireItem:
+        return {":tableVersion": number(version), ":path": text(self.path), ":one": number(1)}
+
+
+@dataclass(frozen=True, slots=True)
+class ClearCommits(RegistrationCall):
     """SET commits = [], if tableVersion, path and schemaVersion = 1 are as read and commits = `commits` as read.
 
     A list that is empty already counts as cleared; any other refusal means that a writer moved on: nothing is done.
     """
 
     operation: ClassVar[str] = "dynamodb:UpdateItem"
-    table_id: str
-    path: str
     table_version: int
     commits: Mapping[str, Any]
 
@@ -188,20 +203,11 @@ class ClearCommits(ItemCall):
 
     @property
     def condition(self) -> str:
-        return f"{_as_read_in_words(self.table_version, self.path)} AND commits = the list shown here"
+        return f"{self._as_read(self.table_version)} AND commits = the list shown here"
 
     def send(self, sending: Sending) -> Answer:
-        values = _as_read_values(self.table_version, self.path) | {":commits": dict(self.commits), ":empty": EMPTY}
-        if sending.write(
-            lambda: sending.lake.dynamodb.update_item(
-                self.table,
-                registration_key(self.table_id),
-                update=CLEAR,
-                condition=f"{AS_READ} AND #commits = :commits",
-                names=AS_READ_NAMES | {"#commits": "commits"},
-                values=values,
-            )
-        ):
+        values = self._values_as_read(self.table_version) | {":commits": dict(self.commits), ":empty": EMPTY}
+        if self._update(sending, self._key, CLEAR, f"{AS_READ} AND #commits = :commits", values):
             return done(f"The list of accepted commits up to version {self.table_version} was cleared.")
         item = _registration(self.table, self.table_id, sending)
         if item.get("commits") == EMPTY:
@@ -210,12 +216,10 @@ class ClearCommits(ItemCall):
 
 
 @dataclass(frozen=True, slots=True)
-class RaiseVersion(ItemCall):
+class RaiseVersion(RegistrationCall):
     """SET tableVersion and tableTimestamp, if tableVersion = `from_version` AND path = `path` AND schemaVersion = 1."""
 
     operation: ClassVar[str] = "dynamodb:UpdateItem"
-    table_id: str
-    path: str
     from_version: int
     to_version: int
     to_timestamp: int
@@ -229,24 +233,15 @@ class RaiseVersion(ItemCall):
 
     @property
     def condition(self) -> str:
-        return _as_read_in_words(self.from_version, self.path)
+        return self._as_read(self.from_version)
 
     def send(self, sending: Sending) -> Answer:
         if self.to_version <= self.from_version:
             raise Stop(f"{self.to_version} is not above {self.from_version}: a coordinator's version is never lowered.")
         goal = {"tableVersion": number(self.to_version), "tableTimestamp": number(self.to_timestamp)}
-        values = _as_read_values(self.from_version, self.path)
+        values = self._values_as_read(self.from_version)
         values |= {":to": goal["tableVersion"], ":timestamp": goal["tableTimestamp"]}
-        if sending.write(
-            lambda: sending.lake.dynamodb.update_item(
-                self.table,
-                registration_key(self.table_id),
-                update=RAISE,
-                condition=AS_READ,
-                names=AS_READ_NAMES | {"#tableTimestamp": "tableTimestamp"},
-                values=values,
-            )
-        ):
+        if self._update(sending, self._key, RAISE, AS_READ, values):
             return done(f"The coordinator's version was raised from {self.from_version} to {self.to_version}.")
         item = _registration(self.table, self.table_id, sending)
         if goal.items() <= item.items() and item.get("path") == text(self.path):
@@ -277,11 +272,7 @@ class Register(ItemCall):
 
     def send(self, sending: Sending) -> Answer:
         wanted = {name: dict(value) for name, value in self.item.items()}
-        if sending.write(
-            lambda: sending.lake.dynamodb.put_item(
-                self.table, wanted, condition=UNREGISTERED, names={"#tableId": "tableId"}
-            )
-        ):
+        if sending.write(lambda: sending.lake.dynamodb.put_item(self.table, wanted, condition=UNREGISTERED)):
             return done(f"The registration {self._table_id} was put.")
         item = _registration(self.table, self._table_id, sending)
         if item == wanted:
@@ -290,12 +281,10 @@ class Register(ItemCall):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteRegistration(ItemCall):
+class DeleteRegistration(RegistrationCall):
     """Delete a registration, if hasAcceptedCommits = false AND commits = [] AND path and tableVersion are as read."""
 
     operation: ClassVar[str] = "dynamodb:DeleteItem"
-    table_id: str
-    path: str
     table_version: int
 
     @property
@@ -310,16 +299,11 @@ class DeleteRegistration(ItemCall):
         )
 
     def send(self, sending: Sending) -> Answer:
-        key = registration_key(self.table_id)
         values: WireItem = {":false": {"BOOL": False}, ":empty": EMPTY, ":path": text(self.path)}
         values |= {":tableVersion": number(self.table_version)}
-        if sending.write(
-            lambda: sending.lake.dynamodb.delete_item(
-                self.table, key, condition=UNUSED, names=UNUSED_NAMES, values=values
-            )
-        ):
+        if self._delete(sending, self._key, UNUSED, values):
             return done(f"The registration {self.table_id} was deleted.")
-        item = sending.lake.dynamodb.get_item(self.table, key)
+        item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
             return already(f"The registration {self.table_id} had gone already.")
         raise _registration_changed(self.table_id, item, "it had accepted no commit")
@@ -362,14 +346,6 @@ def text(value: str) -> dict[str, object]:
 
 def number(value: int) -> dict[str, object]:
     return {"N": str(value)}
-
-
-def _as_read_in_words(table_version: int, path: str) -> str:
-    return f'tableVersion = {table_version} AND path = "{path}" AND schemaVersion = 1'
-
-
-def _as_read_values(table_version: int, path: str) -> WireItem:
-    return {":tableVersion": number(table_version), ":path": text(path), ":one": number(1)}
 
 
 def _registration(table: str, table_id: str, sending: Sending) -> WireItem:

@@ -49,8 +49,26 @@ MOST_MARKERS = 1_000
 MD5 = re.compile(r"[0-9a-f]{32}")
 
 
+_COPYING = ("s3:GetObject", "s3:PutObject")
+_LOOKING = ("s3:GetObject", "s3:ListBucket")
+"""Without s3:ListBucket S3 answers 403 instead of 404 for an object that is absent."""
+
+
 @dataclass(frozen=True, slots=True)
-class SaveAside(LakeCall):
+class ObjectCall(LakeCall):
+    """A call about objects of one bucket, which needs these IAM actions."""
+
+    needs: ClassVar[tuple[str, ...]]
+    bucket: str
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        places = {"s3:ListBucket": bucket_arn(self.bucket)}
+        return tuple(Permission(action, places.get(action, objects_of(self.bucket))) for action in self.needs)
+
+
+@dataclass(frozen=True, slots=True)
+class SaveAside(ObjectCall):
     """Keep a copy of what is about to go: an object (`source`), or an item of a DynamoDB table (`item` of `table`) as
     JSON, under the rescue prefix. `copied_from` is kept with it; of an object its
     metaData.id, in a note that all objects of the folder share.
@@ -58,7 +76,7 @@ class SaveAside(LakeCall):
     PUT with If-None-Match:*; a copy of equal bytes that is there already counts as made.
     """
 
-    bucket: str
+    needs: ClassVar = _COPYING
     key: str
     source: str = ""
     item: Item | None = None
@@ -86,11 +104,6 @@ class SaveAside(LakeCall):
     @property
     def condition(self) -> str:
         return "If-None-Match: *; equal bytes count as kept."
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        objects = objects_of(self.bucket)
-        return Permission("s3:GetObject", objects), Permission("s3:PutObject", objects)
 
     @property
     def rescue_folder(self) -> str:
@@ -123,7 +136,7 @@ class SaveAside(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class Publish(LakeCall):
+class Publish(ObjectCall):
     """Copy the bytes of `source` to `key`: GET, then PUT with If-None-Match:*, then read back and compare.
 
     `etag` and `size` are the source's as planned; another source stops the repair. Where the key exists, equal bytes
@@ -131,7 +144,7 @@ class Publish(LakeCall):
     """
 
     operation: ClassVar[str] = "s3:GetObject, s3:PutObject"
-    bucket: str
+    needs: ClassVar = _COPYING
     source: str
     key: str
     etag: str
@@ -153,11 +166,6 @@ class Publish(LakeCall):
         if folder_of(self.source):
             return "saved copy"
         return "staged file" if any(f"/{folder}/" in self.source for folder in STAGED_FOLDERS) else "temp file"
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        objects = objects_of(self.bucket)
-        return Permission("s3:GetObject", objects), Permission("s3:PutObject", objects)
 
     def send(self, sending: Sending) -> Answer:
         _check_size(self.source, self.size)
@@ -190,11 +198,11 @@ class Publish(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class RequireEqual(LakeCall):
+class RequireEqual(ObjectCall):
     """Read both objects; different bytes, or an absent one, stop the repair."""
 
     operation: ClassVar[str] = "s3:GetObject"
-    bucket: str
+    needs: ClassVar = _LOOKING
     one: str
     other: str
 
@@ -206,21 +214,17 @@ class RequireEqual(LakeCall):
     def condition(self) -> str:
         return "Both exist and are equal; else nothing further is done."
 
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _looking(self.bucket)
-
     def send(self, sending: Sending) -> Answer:
         compare(sending, self.bucket, self.one, self.other)
         return done(f"{label(self.one)} and {label(self.other)} hold equal bytes.")
 
 
 @dataclass(frozen=True, slots=True)
-class RequireAbsent(LakeCall):
+class RequireAbsent(ObjectCall):
     """HEAD each key; one that exists stops the repair."""
 
     operation: ClassVar[str] = "s3:HeadObject"
-    bucket: str
+    needs: ClassVar = _LOOKING
     keys: tuple[str, ...]
 
     @property
@@ -231,10 +235,6 @@ class RequireAbsent(LakeCall):
     def condition(self) -> str:
         return "None exists; else nothing further is done."
 
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return _looking(self.bucket)
-
     def send(self, sending: Sending) -> Answer:
         for key in self.keys:
             if sending.lake.s3.head(self.bucket, key) is not None:
@@ -243,11 +243,11 @@ class RequireAbsent(LakeCall):
 
 
 @dataclass(frozen=True, slots=True)
-class RequireEmpty(LakeCall):
+class RequireEmpty(ObjectCall):
     """List the prefix; any object (directory markers aside) stops the repair."""
 
     operation: ClassVar[str] = "s3:ListObjectsV2"
-    bucket: str
+    needs: ClassVar = ("s3:ListBucket",)
     prefix: str
 
     @property
@@ -257,10 +257,6 @@ class RequireEmpty(LakeCall):
     @property
     def condition(self) -> str:
         return "Nothing lies there; else nothing further is done."
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return (Permission("s3:ListBucket", bucket_arn(self.bucket)),)
 
     def send(self, sending: Sending) -> Answer:
         pages = sending.lake.s3.list(self.bucket, self.prefix, max_keys=MOST_MARKERS)
@@ -318,11 +314,6 @@ def body_of(lake: "Lake", bucket: str, key: str) -> "ObjectBody | None":
         if error.code in {"NoSuchKey", "NotFound"}:
             return None
         raise
-
-
-def _looking(bucket: str) -> tuple[Permission, ...]:
-    """Without s3:ListBucket S3 answers 403 instead of 404 for an object that is absent."""
-    return Permission("s3:GetObject", objects_of(bucket)), Permission("s3:ListBucket", bucket_arn(bucket))
 
 
 def _read(sending: Sending, bucket: str, key: str, etag: str, size: int) -> bytes:

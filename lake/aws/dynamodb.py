@@ -1,6 +1,7 @@
 """DynamoDB in its wire form: items by key, in order or by segments of a whole table, and writes on conditions."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = ["DynamoDB", "Item", "ItemWrite", "StoreDescription"]
 
 Item = dict[str, dict[str, Any]]
 API_VERSION = "DynamoDB_20120810"
+_ATTRIBUTES = re.compile(r"#(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,44 +89,31 @@ class DynamoDB:
         """The table's settings. Raises AwsError where DescribeTable itself fails; the rest may stay unknown."""
         return describe_store(self.ask, name)
 
-    def update_item(
-        self, table: str, key: Item, *, update: str, condition: str, names: Mapping[str, str], values: Item
-    ) -> ItemWrite:
-        """Change an item by the expression `update` if `condition` holds.
+    def update_item(self, table: str, key: Item, *, update: str, condition: str, values: Item) -> ItemWrite:
+        """Change an item by the expression `update` if `condition` holds; both write an attribute as `#name`.
 
         Raises AwsError: is_condition_failed where it does not, which may be the work of this very write, sent again
         because its first answer was lost.
         """
         body = {"Key": key, "UpdateExpression": update, "ReturnValues": "ALL_NEW"}
-        return self._write("UpdateItem", table, body, condition, names, values)
+        return self._write("UpdateItem", table, body, condition, values)
 
-    def put_item(
-        self,
-        table: str,
-        item: Item,
-        *,
-        condition: str,
-        names: Mapping[str, str] | None = None,
-        values: Item | None = None,
-    ) -> ItemWrite:
+    def put_item(self, table: str, item: Item, *, condition: str, values: Item | None = None) -> ItemWrite:
         """Put a whole item if `condition` holds. Raises AwsError as `update_item`."""
-        return self._write("PutItem", table, {"Item": item}, condition, names or {}, values or {})
+        return self._write("PutItem", table, {"Item": item}, condition, values or {})
 
-    def delete_item(
-        self, table: str, key: Item, *, condition: str, names: Mapping[str, str], values: Item
-    ) -> ItemWrite:
+    def delete_item(self, table: str, key: Item, *, condition: str, values: Item) -> ItemWrite:
         """Delete an item if `condition` holds; of an absent item none that names a value does. Raises AwsError as
         `update_item`.
         """
-        return self._write("DeleteItem", table, {"Key": key, "ReturnValues": "ALL_OLD"}, condition, names, values)
+        return self._write("DeleteItem", table, {"Key": key, "ReturnValues": "ALL_OLD"}, condition, values)
 
-    def _write(
-        self, operation: str, table: str, body: dict[str, Any], condition: str, names: Mapping[str, str], values: Item
-    ) -> ItemWrite:
+    def _write(self, operation: str, table: str, body: dict[str, Any], condition: str, values: Item) -> ItemWrite:
+        names = _ATTRIBUTES.findall(f"{condition} {body.get('UpdateExpression', '')}")
         body = {"TableName": table, "ConditionExpression": condition, **body}
         # DynamoDB refuses either map where it is empty.
         if names:
-            body["ExpressionAttributeNames"] = dict(names)
+            body["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
         if values:
             body["ExpressionAttributeValues"] = values
         said, request = self._exchange(operation, body)

@@ -98,7 +98,6 @@ def test_its_objects_are_those_of_moto(memory: MemoryLake, played: Lake, endpoin
 
 ENTRY = {"tablePath": {"S": "s3a://lake/orders"}, "fileName": {"S": "1.json"}}
 PENDING = "#complete = :false AND #tempPath = :tempPath"
-NAMES = {"#complete": "complete", "#tempPath": "tempPath"}
 VALUES = {":false": {"S": "false"}, ":tempPath": {"S": "t"}}
 
 
@@ -118,7 +117,6 @@ def entry_requests(dice: random.Random, *, strict: bool) -> Do:
     key = {**ENTRY, "fileName": {"S": f"{version}.json"}}
     item = entry(version, temp, dice.choice(["true", "false"]))
     values = {**VALUES, ":tempPath": {"S": temp}}
-    more = {"#expireTime": "expireTime"}
     limit, newest_first = dice.choice([None, 1, 2]), dice.random() < 0.5
     absent = "attribute_not_exists(tablePath)"
     spare = strict and dice.random() < 0.1
@@ -129,12 +127,10 @@ def entry_requests(dice: random.Random, *, strict: bool) -> Do:
     def complete(lake: Lake) -> Any:
         update = "SET #complete = :true, #expireTime = :at"
         given = {**values, ":true": {"S": "true"}, ":at": {"N": "7"}}
-        return lake.dynamodb.update_item(
-            LOG_STORE, key, update=update, condition=PENDING, names=NAMES | more, values=given
-        ).item
+        return lake.dynamodb.update_item(LOG_STORE, key, update=update, condition=PENDING, values=given).item
 
     def delete(lake: Lake) -> Any:
-        return lake.dynamodb.delete_item(LOG_STORE, key, condition=PENDING, names=NAMES, values=values).item
+        return lake.dynamodb.delete_item(LOG_STORE, key, condition=PENDING, values=values).item
 
     def query(lake: Lake) -> Any:
         asked = {"range_name": "fileName", "at_least": f"{version}.json"} if version else {}
@@ -153,38 +149,32 @@ def registration_requests(dice: random.Random) -> Do:
     """One request on one registration, chosen by the dice."""
     version, listed = dice.randrange(2), dice.choice([[], [1], [1, 2]])
     item, key = registration(version, listed), {"tableId": {"S": "a"}}
-    names = {"#v": "tableVersion", "#c": "commits", "#p": "path"}
     values = {":v": {"N": f"{version}.0" if dice.random() < 0.2 else str(version)}, ":p": {"S": "p"}}
-    condition = "#v = :v AND #p = :p"
+    condition = "#tableVersion = :v AND #path = :p"
 
     def put(lake: Lake) -> Any:
-        condition = "attribute_not_exists(#i) OR #i <> :i"
-        return lake.dynamodb.put_item(
-            COORDINATOR, item, condition=condition, names={"#i": "tableId"}, values={":i": {"S": "b"}}
-        ).item
+        condition = "attribute_not_exists(#tableId) OR #tableId <> :i"
+        return lake.dynamodb.put_item(COORDINATOR, item, condition=condition, values={":i": {"S": "b"}}).item
 
     def clear(lake: Lake) -> Any:
         given = {**values, ":read": item["commits"], ":empty": {"L": []}}
         return lake.dynamodb.update_item(
             COORDINATOR,
             key,
-            update="SET #c = :empty",
-            condition=f"{condition} AND #c = :read",
-            names=names,
+            update="SET #commits = :empty",
+            condition=f"{condition} AND #commits = :read",
             values=given,
         ).item
 
     def append(lake: Lake) -> Any:
         given = {**values, ":next": {"N": str(version + 1)}, ":new": registration(0, [version + 1])["commits"]}
-        update = "SET #v = :next, #c = list_append(#c, :new)"
-        return lake.dynamodb.update_item(
-            COORDINATOR, key, update=update, condition=condition, names=names, values=given
-        ).item
+        update = "SET #tableVersion = :next, #commits = list_append(#commits, :new)"
+        return lake.dynamodb.update_item(COORDINATOR, key, update=update, condition=condition, values=given).item
 
     def delete(lake: Lake) -> Any:
         given = {**values, ":none": {"N": "0"}}
         return lake.dynamodb.delete_item(
-            COORDINATOR, key, condition=f"{condition} AND size(#c) = :none", names=names, values=given
+            COORDINATOR, key, condition=f"{condition} AND size(#commits) = :none", values=given
         ).item
 
     return dice.choice([put, clear, append, delete, lambda lake: lake.dynamodb.get_item(COORDINATOR, key)])

@@ -37,7 +37,7 @@ def delete(lake):
 
 def update(lake):
     return lake.dynamodb.update_item(
-        "t", {"a": {"S": "b"}}, update="SET #c = :c", condition="#c = :d", names={"#c": "c"}, values={":c": {"S": "1"}}
+        "t", {"a": {"S": "b"}}, update="SET #c = :c", condition="#c = :d", values={":c": {"S": "1"}}
     )
 
 
@@ -46,7 +46,7 @@ def put_item(lake):
 
 
 def delete_item(lake):
-    return lake.dynamodb.delete_item("t", {"a": {"S": "b"}}, condition="attribute_exists(a)", names={}, values={})
+    return lake.dynamodb.delete_item("t", {"a": {"S": "b"}}, condition="attribute_exists(a)", values={})
 
 
 def test_a_put_is_sent_on_its_condition_signed_and_whole(stub, stub_lake):

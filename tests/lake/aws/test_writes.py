@@ -8,15 +8,14 @@ from tests.lake.aws.test_s3 import HOSTILE_KEYS
 KEY = {"tablePath": {"S": "s3a://lake/orders"}, "fileName": {"S": f"{7:020}.json"}}
 PENDING = KEY | {"complete": {"S": "false"}, "tempPath": {"S": ".tmp/x"}}
 IS_PENDING = {
-    "condition": "#c = :false AND #t = :t",
-    "names": {"#c": "complete", "#t": "tempPath"},
+    "condition": "#complete = :false AND #tempPath = :t",
     "values": {":false": {"S": "false"}, ":t": {"S": ".tmp/x"}},
 }
 
 
 def complete(lake, table):
     values = IS_PENDING["values"] | {":true": {"S": "true"}}
-    return lake.dynamodb.update_item(table, KEY, update="SET #c = :true", **IS_PENDING | {"values": values})
+    return lake.dynamodb.update_item(table, KEY, update="SET #complete = :true", **IS_PENDING | {"values": values})
 
 
 def refused(act):
