@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from coordinator.protocols.verdict import Finding
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 
-Planner = Callable[[TableUnderRepair, Finding], Iterator[PlanOrRefusal]]
-"""Plans and refusals of one finding: of the repair itself, and of what somebody may think of instead. Pure."""
+Planner = Callable[[TableUnderRepair, Finding], PlanOrRefusal | None]
+"""The plan for one finding, or why there is none; None where it is not about this one. Pure."""
 Wants = Callable[[TableUnderRepair, Finding], Iterator[str]]
 """Files that planning needs in full, relative to `_delta_log/`."""
 

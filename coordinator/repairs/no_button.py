@@ -1,12 +1,16 @@
-"""Findings for which there is no button, and why."""
+"""Findings for which there is no button, and what nobody should do about others instead of their repair."""
 
 from collections.abc import Iterator, Mapping
 
+from changes.plan import Refusal
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
+from coordinator.repairs.table_under_repair import TableUnderRepair
 
-NO_BUTTON: Mapping[str, tuple[str, str, str]] = {
+Reasoned = tuple[str, str, str]
+"""A repair by its name, its title, and why it must not be made."""
+
+NO_BUTTON: Mapping[str, Reasoned] = {
     "K7": (
         "backfill",
         "Backfill {version}",
@@ -118,12 +122,77 @@ NO_BUTTON: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def refuse(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
-    """Why a finding of one of these codes has no repair."""
-    repair, title, reason = NO_BUTTON[finding.code]
+_DELETE_PENDING: Reasoned = (
+    "abandon-commit",
+    "Delete entry {version}",
+    "The commit is accepted and its writer may have reported it as done; deleting the entry or the temp file would "
+    "lose it.",
+)
+_DELETE_COMPLETE: Reasoned = (
+    "abandon-commit",
+    "Delete entry {version}",
+    "The entry is what keeps version {version} taken. Without it the next writer commits other rows as that version, "
+    "and readers that saw the first one are wrong.",
+)
+_COMPLETE_LOST: Reasoned = (
+    "complete-entry",
+    "Complete entry {version}",
+    "Neither its file nor its temp file exists. A complete entry without a file makes readers silently see an older "
+    "table while writers retry without end.",
+)
+_PUBLISH_ORPHAN: Reasoned = (
+    "publish-commit",
+    "Publish one of them",
+    "No item tells that one of these files was accepted; publishing one would invent a commit that its writer may know "
+    "to have failed.",
+)
+_LOWER_VERSION: Reasoned = (
+    "raise-coordinator-version",
+    "Lower tableVersion",
+    "tableVersion is the decision that a commit was accepted; lowering it lets another commit take its version.",
+)
+
+INSTEAD: Mapping[str, tuple[Reasoned, ...]] = {
+    "C1": (_PUBLISH_ORPHAN,),
+    "C2": (_DELETE_PENDING,),
+    "C6": (_DELETE_COMPLETE,),
+    "C7": (
+        (
+            "republish-file",
+            "Republish {number}.json",
+            "Both copies of commit {version} are gone. Bring {number}.json or its temp file back from versioning or a "
+            "backup; nothing that is left here holds its actions.",
+        ),
+        _DELETE_COMPLETE,
+    ),
+    "C10": (_COMPLETE_LOST,),
+    "C11": (_COMPLETE_LOST,),
+    "K2": (_PUBLISH_ORPHAN,),
+    "K3": (
+        (
+            "clear-entries",
+            "Drop the entries",
+            "These commits are accepted and have no file of their own; without the entry no reader finds them.",
+        ),
+        _LOWER_VERSION,
+    ),
+    "K6": (_LOWER_VERSION,),
+    "K7": (
+        (
+            "clear-entries",
+            "Drop the entry",
+            "The entry is all that says what was accepted; dropping it would lose the commit for certain.",
+        ),
+    ),
+    "rewind-leftover": (_DELETE_PENDING,),
+}
+"""What somebody may think of instead of the repair, whether that can be planned or not."""
+
+
+def refused_anyway(table: TableUnderRepair, finding: Finding) -> Iterator[Refusal]:
+    """What must not be made about a finding of this code, whatever else is so."""
     version = thousands(finding.version) if finding.version is not None else "it"
-    yield table.refuse(finding, repair, title.format(version=version), reason)
-    if finding.code == "K7":
-        title = "Drop the entry"
-        reason = "The entry is all that says what was accepted; dropping it would lose the commit for certain."
-        yield table.refuse(finding, "clear-entries", title, reason)
+    no_button = (NO_BUTTON[finding.code],) if finding.code in NO_BUTTON else ()
+    for repair, *texts in (*no_button, *INSTEAD.get(finding.code, ())):
+        title, reason = (text.format(version=version, number=finding.version) for text in texts)
+        yield table.refuse(finding, repair, title, reason)

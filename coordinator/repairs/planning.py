@@ -5,7 +5,7 @@ from coordinator.protocols.verdict import Finding, Verdict
 from coordinator.repairs.declaration import Repair
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.kinds import REPAIRS
-from coordinator.repairs.no_button import NO_BUTTON, refuse
+from coordinator.repairs.no_button import refused_anyway
 from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
 from lake.delta.facts import TableFacts
 
@@ -29,8 +29,8 @@ def plan_repairs(given: RepairFacts) -> tuple[ChangePlan | Refusal, ...]:
 
 def outcomes_of(table: TableUnderRepair, finding: Finding) -> tuple[PlanOrRefusal, ...]:
     """The plans and refusals of one finding. Raises ValueError where the table's URI names no place on S3."""
-    made = [one for repair in repairs_of(finding) for one in repair.planners[finding.code](table, finding)]
-    return (*made, *(refuse(table, finding) if finding.code in NO_BUTTON else ()))
+    made = (repair.planners[finding.code](table, finding) for repair in repairs_of(finding))
+    return (*(one for one in made if one is not None), *refused_anyway(table, finding))
 
 
 def wanted_files(facts: TableFacts, verdict: Verdict) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from coordinator.repairs.item_calls import Abandon, ClearCommits
 from coordinator.repairs.object_calls import Publish, RequireAbsent, RequireEqual, SaveAside
 from coordinator.repairs.rescue import rescued_object, rescued_registration
 from coordinator.repairs.table_under_repair import (
-    PlanOrRefusal,
     TableUnderRepair,
     checksum_of,
     first_reason,
@@ -237,15 +236,6 @@ def kept_item(table: TableUnderRepair, repair: str, registration: Registration, 
     key = rescued_registration(table.rescue_folder(repair, version), registration.table_id)
     item = in_order(table.raw(registration) or {})
     return SaveAside(table.place.bucket, key, item=item, table=registration.store, copied_from=table.copied_from)
-
-
-def no_lowering(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
-    return table.refuse(
-        finding,
-        "raise-coordinator-version",
-        "Lower tableVersion",
-        "tableVersion is the decision that a commit was accepted; lowering it lets another commit take its version.",
-    )
 
 
 def files_of_lists(table: TableUnderRepair) -> Iterator[str]:

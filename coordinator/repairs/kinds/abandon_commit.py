@@ -15,41 +15,30 @@ from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepa
 NAME = "abandon-commit"
 
 
-def abandon_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def abandon_commit(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """C11 and C10: remove an entry that cannot be recovered. The commit is lost by it."""
     version = version_of(finding)
     title = f"Abandon commit {thousands(version)}"
     seen = incomplete_entry(table, version)
     reason = first_reason(_why_not_abandon(table, finding, version, seen))
     if reason or seen is None or seen.temp is None:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        temp, domain = seen.entry.temp_path or "", seen.domain
-        names = (seen.temp.name, seen.file.name)
-        absent = RequireAbsent(table.place.bucket, tuple(table.key(name) for name in names))
-        empty = RequireEmpty(table.place.bucket, table.place.log_key)
-        yield table.plan(
-            finding,
-            NAME,
-            title,
-            (
-                saved_entry(table, seen, NAME),
-                empty if finding.code == "C10" else absent,
-                DeleteEntry(domain.store, domain.path, seen.entry.file_name, temp),
-                Abandon(table.given.facts.uri, ((version, temp),)),
-            ),
-            (
-                _after_abandoning(version),
-                "Stop the writers of this table first. The entry is kept under _levee_rescue/.",
-            ),
-            loses=f"commit {thousands(version)}, which its writer may have reported as done",
-        )
-    yield table.refuse(
+        return table.refuse(finding, NAME, title, reason)
+    temp, domain = seen.entry.temp_path or "", seen.domain
+    names = (seen.temp.name, seen.file.name)
+    absent = RequireAbsent(table.place.bucket, tuple(table.key(name) for name in names))
+    empty = RequireEmpty(table.place.bucket, table.place.log_key)
+    return table.plan(
         finding,
-        "complete-entry",
-        f"Complete entry {thousands(version)}",
-        "Neither its file nor its temp file exists. A complete entry without a file makes readers silently see an "
-        "older table while writers retry without end.",
+        NAME,
+        title,
+        (
+            saved_entry(table, seen, NAME),
+            empty if finding.code == "C10" else absent,
+            DeleteEntry(domain.store, domain.path, seen.entry.file_name, temp),
+            Abandon(table.given.facts.uri, ((version, temp),)),
+        ),
+        (_after_abandoning(version), "Stop the writers of this table first. The entry is kept under _levee_rescue/."),
+        loses=f"commit {thousands(version)}, which its writer may have reported as done",
     )
 
 

@@ -11,7 +11,6 @@ from coordinator.repairs.registration_plans import (
     files_of_lists,
     kept_item,
     listing_registration,
-    no_lowering,
     published_or_compared,
     why_not_equal,
 )
@@ -22,36 +21,27 @@ from lake.delta.facts import Registration
 NAME = "backfill"
 
 
-def backfill(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def backfill(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K3: publish every listed commit in order, then clear the list as it was read."""
-    title = "Backfill"
     registration, reason = listing_registration(table, finding)
     if registration is not None:
         reason = reason or first_reason(_why_not_backfill(table, registration))
     if reason or registration is None:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        waiting = waiting_commits(table.view, registration)
-        loses = joined(list(_doubts(table, waiting)))
-        kept = (kept_item(table, NAME, registration, finding.version),) if loses else ()
-        yield table.plan(
-            finding,
-            NAME,
-            f"Backfill {counted(len(waiting), 'commit')}",
-            (*kept, *published_or_compared(table, registration), cleared_list(table, registration)),
-            (
-                f"Outside readers see {version_list(one.version for one in waiting)} from then on.",
-                "Deletes no file and leaves tableVersion as it is. If a writer moves on meanwhile, the list stays.",
-            ),
-            loses,
-        )
-    yield table.refuse(
+        return table.refuse(finding, NAME, "Backfill", reason)
+    waiting = waiting_commits(table.view, registration)
+    loses = joined(list(_doubts(table, waiting)))
+    kept = (kept_item(table, NAME, registration, finding.version),) if loses else ()
+    return table.plan(
         finding,
-        "clear-entries",
-        "Drop the entries",
-        "These commits are accepted and have no file of their own; without the entry no reader finds them.",
+        NAME,
+        f"Backfill {counted(len(waiting), 'commit')}",
+        (*kept, *published_or_compared(table, registration), cleared_list(table, registration)),
+        (
+            f"Outside readers see {version_list(one.version for one in waiting)} from then on.",
+            "Deletes no file and leaves tableVersion as it is. If a writer moves on meanwhile, the list stays.",
+        ),
+        loses,
     )
-    yield no_lowering(table, finding)
 
 
 def _doubts(table: TableUnderRepair, waiting: Sequence[SeenCommit]) -> Iterator[str]:

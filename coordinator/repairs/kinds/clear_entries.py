@@ -19,16 +19,15 @@ from lake.delta.facts import Registration
 NAME = "clear-entries"
 
 
-def clear_entries(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def clear_entries(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K4: compare each published file with its staged one, then clear the list as it was read."""
     title = "Clear the list"
     registration, reason = listing_registration(table, finding)
     if registration is not None:
         reason = reason or first_reason(_why_not_clear(table, registration))
     if reason or registration is None:
-        yield table.refuse(finding, NAME, title, reason)
-        return
-    yield table.plan(
+        return table.refuse(finding, NAME, title, reason)
+    return table.plan(
         finding,
         NAME,
         title,

@@ -18,19 +18,17 @@ MOST_COMPLETED = 200
 """Stale entries that one plan completes; the next plan takes the rest."""
 
 
-def complete_entry(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def complete_entry(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal | None:
     """C4: mark the entry complete after both files were compared."""
     if finding.evidence.get("bytes_equal") is False and not finding.repairs:
-        yield from bytes_differ(table, finding)
-        return
+        return bytes_differ(table, finding)
     version = version_of(finding)
     title = f"Complete entry {thousands(version)}"
     seen = incomplete_entry(table, version)
     reason = first_reason(_why_not_complete(table, version, seen))
     if reason or seen is None or seen.temp is None:
-        yield table.refuse(finding, NAME, title, reason)
-        return
-    yield table.plan(
+        return table.refuse(finding, NAME, title, reason)
+    return table.plan(
         finding,
         NAME,
         title,
@@ -42,7 +40,7 @@ def complete_entry(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
     )
 
 
-def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """C9: the same for incomplete entries below the newest, each after its own comparison."""
     title = "Complete stale entries"
     stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
@@ -54,8 +52,7 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
         else ""
     )
     if reason:
-        yield table.refuse(finding, NAME, title, reason)
-        return
+        return table.refuse(finding, NAME, title, reason)
     taken = sound[:MOST_COMPLETED]
     left = len(stale) - len(taken)
     consequences = [f"Completes {version_list(one.version for one in taken)}; each gets its expireTime."]
@@ -64,15 +61,15 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Iterato
             f"{counted(left, 'entry stays', 'entries stay')}: not comparable, or left for the next time."
         )
     calls = [call for one in taken for call in _compare_and_complete(table, one)]
-    yield table.plan(finding, NAME, title, calls, consequences)
+    return table.plan(finding, NAME, title, calls, consequences)
 
 
-def bytes_differ(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def bytes_differ(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal | None:
     """Two writers won one version, one of them by an entry."""
     if finding.code == "bytes-differ" and "dynamodb" not in finding.evidence:
-        return
+        return None
     version = version_of(finding)
-    yield table.refuse(
+    return table.refuse(
         finding,
         NAME,
         f"Complete entry {thousands(version)}",

@@ -11,7 +11,6 @@ from coordinator.repairs.registration_plans import (
     copied_and_compared,
     current_registration,
     kept_item,
-    no_lowering,
     why_not_rest_on,
 )
 from coordinator.repairs.seen_before import was_accepted, was_published, why_contradicted
@@ -27,7 +26,7 @@ from lake.delta.facts import Registration
 NAME = "publish-accepted-staged-file"
 
 
-def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K6: the accepted staged file has the in-commit timestamp that the registration holds.
 
     A rival may have the same one: it is the later of the clock and the time of the version below plus one, so that all
@@ -39,10 +38,8 @@ def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> I
     matches = _matches(table, registration, version) if registration else []
     reason = _why_not_alone(finding) or first_reason(_why_not_accepted(table, registration, version, matches))
     if reason or registration is None:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        yield _publication(table, finding, title, matches[0], registration, version)
-    yield no_lowering(table, finding)
+        return table.refuse(finding, NAME, title, reason)
+    return _publication(table, finding, title, matches[0], registration, version)
 
 
 def _why_not_alone(finding: Finding) -> str:

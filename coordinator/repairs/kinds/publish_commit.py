@@ -1,7 +1,5 @@
 """C2 and leftovers above a gap: publish an accepted commit from the temp file that its entry names."""
 
-from collections.abc import Iterator
-
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
 from coordinator.repairs.declaration import Many, Repair
@@ -20,34 +18,26 @@ from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepa
 NAME = "publish-commit"
 
 
-def publish_commit(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def publish_commit(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """C2 and leftovers above a gap: publish from the temp file, then complete. The entry is never deleted."""
     version = version_of(finding)
     title = f"Publish commit {thousands(version)}"
     seen = incomplete_entry(table, version)
     reason = first_reason(why_not_publish(table, version, seen, accepted_elsewhere=True))
     if reason or seen is None or seen.temp is None:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        loses = doubt_about(table, seen)
-        kept = (saved_entry(table, seen, NAME),) if loses else ()
-        yield table.plan(
-            finding,
-            NAME,
-            title,
-            (*kept, *published_from(table, seen), completion(table, seen)),
-            (
-                f"Every reader sees commit {thousands(version)} from then on.",
-                "Deletes nothing. If a reader gets there first, the bytes are compared and nothing is written.",
-            ),
-            loses,
-        )
-    yield table.refuse(
+        return table.refuse(finding, NAME, title, reason)
+    loses = doubt_about(table, seen)
+    kept = (saved_entry(table, seen, NAME),) if loses else ()
+    return table.plan(
         finding,
-        "abandon-commit",
-        f"Delete entry {thousands(version)}",
-        "The commit is accepted and its writer may have reported it as done; deleting the entry or the temp file "
-        "would lose it.",
+        NAME,
+        title,
+        (*kept, *published_from(table, seen), completion(table, seen)),
+        (
+            f"Every reader sees commit {thousands(version)} from then on.",
+            "Deletes nothing. If a reader gets there first, the bytes are compared and nothing is written.",
+        ),
+        loses,
     )
 
 

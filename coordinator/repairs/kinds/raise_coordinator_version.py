@@ -23,7 +23,7 @@ from lake.delta.facts import Registration
 NAME = "raise-coordinator-version"
 
 
-def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def raise_version(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K9: raise `tableVersion` to the newest version to which the log leads without a gap."""
     registration = current_registration(table)
     goal = table.newest_contiguous()
@@ -31,8 +31,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrR
     reason = first_reason(_why_not_raise(table, registration, goal))
     time = commit_time(table, goal)
     if reason or registration is None or registration.table_version is None or goal is None or time is None:
-        yield table.refuse(finding, NAME, title, reason)
-        return
+        return table.refuse(finding, NAME, title, reason)
     kept, loses = kept_above(table, NAME, goal)
     call = RaiseVersion(
         registration.store,
@@ -42,7 +41,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrR
         goal,
         time,
     )
-    yield table.plan(
+    return table.plan(
         finding,
         NAME,
         title,

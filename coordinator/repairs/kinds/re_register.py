@@ -36,7 +36,7 @@ PATH_SCHEME = "path-scheme"
 _CHOOSE = "The coordinator compares the path letter for letter and refuses writers under another scheme: choose one."
 
 
-def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def register_again(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K8: put the registration back with the newest version to which the log leads without a gap."""
     goal = table.newest_contiguous()
     title = f"Register again at version {thousands(goal)}" if goal is not None else "Register again"
@@ -44,12 +44,10 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
     time = commit_time(table, goal)
     table_id = registration_id(table.given.facts.protocol)
     if reason or goal is None or time is None or table_id is None:
-        yield table.refuse(finding, NAME, title, reason)
-        return
+        return table.refuse(finding, NAME, title, reason)
     spelling = spelling_of(table)
     if not spelling.path:
-        yield table.refuse(finding, NAME, title, spelling.because, PATH_SCHEME)
-        return
+        return table.refuse(finding, NAME, title, spelling.because, PATH_SCHEME)
     kept, loses = kept_above(table, NAME, goal)
     item: Item = {
         "tableId": {"S": table_id},
@@ -61,7 +59,7 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
         "schemaVersion": {"N": str(SCHEMA_VERSION)},
         "commits": {"L": []},
     }
-    yield table.plan(
+    return table.plan(
         finding,
         NAME,
         title,

@@ -40,7 +40,7 @@ _NONE_QUIET = (
 )
 
 
-def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def remove_temp_files(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
     orphans = temp_orphans(table, table.written_at)
     domains = table.lock_domains
@@ -53,13 +53,11 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Iterator[Pla
     )
     title = "Remove temp files that no entry names"
     if reason:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        yield _removal(table, finding, title, orphans, lambda file: _unnamed_deletion(table, file, domains[0]))
-    yield _never_published(table, finding)
+        return table.refuse(finding, NAME, title, reason)
+    return _removal(table, finding, title, orphans, lambda file: _unnamed_deletion(table, file, domains[0]))
 
 
-def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def remove_staged_files(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
     registration = current_registration(table)
     orphans = staged_orphans(table)
@@ -71,19 +69,17 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Iterator[P
         )
     title = "Remove staged files that no commit needs"
     if reason or registration is None:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        delete = partial(_deletion, table, store=registration.store, registration=registration.table_id)
-        yield _removal(table, finding, title, orphans, delete, len(uncompared_files(table.view)))
-    yield _never_published(table, finding)
+        return table.refuse(finding, NAME, title, reason)
+    delete = partial(_deletion, table, store=registration.store, registration=registration.table_id)
+    return _removal(table, finding, title, orphans, delete, len(uncompared_files(table.view)))
 
 
-def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def keep_last_copies(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal | None:
     """A published file that differs from what was accepted: its temp or staged files may be all that is left of it."""
     if "dynamodb" in finding.evidence:
-        return
+        return None
     version = finding.version if finding.version is not None else -1
-    yield table.refuse(
+    return table.refuse(
         finding,
         NAME,
         f"Remove the other files of version {thousands(version)}",
@@ -156,7 +152,7 @@ def _what_may_go(orphans: Sequence[tuple[LogObject, Fate]]) -> str:
     return f"an accepted commit of version {version_list(versions)}: one of these files may be its last copy"
 
 
-def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
+def remove_registrations(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     """K0: registrations of upgrades that have lost their race for certain."""
     found = orphans(table)
     gone = [one for one in found if is_lost_upgrade(table, one)]
@@ -168,11 +164,10 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Iterator[
         )
     title = "Remove registrations of no table"
     if reason:
-        yield table.refuse(finding, NAME, title, reason)
-        return
+        return table.refuse(finding, NAME, title, reason)
     calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
-    yield table.plan(
+    return table.plan(
         finding,
         NAME,
         title,
@@ -322,16 +317,6 @@ def _deletion(
     registration: str = "",
 ) -> DeleteOrphan:
     return DeleteOrphan(table.place.bucket, table.key(file.name), file.etag, file.size, store, entry, registration)
-
-
-def _never_published(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
-    return table.refuse(
-        finding,
-        "publish-commit",
-        "Publish one of them",
-        "No item tells that one of these files was accepted; publishing one would invent a commit that its writer may "
-        "know to have failed.",
-    )
 
 
 MOST_READ = 50

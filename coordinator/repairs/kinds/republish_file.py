@@ -1,4 +1,4 @@
-"""C6: put lost files back from the temp files that complete entries name. C7 has none left.
+"""C6: put lost files back from the temp files that complete entries name.
 
 A table that is dropped by hand leaves entries and temp files behind, and one made again at the same place grows up to
 them. Its log then lacks what a complete entry names, as where a file was lost (C6), and the temp file is a commit of
@@ -23,7 +23,6 @@ from coordinator.repairs.entry_plans import (
     published_from,
     saved_entry,
     sole_entry,
-    version_of,
     why_not_publish,
 )
 from coordinator.repairs.seen_before import was_published
@@ -37,8 +36,8 @@ MOST_REPUBLISHED = 100
 """Lost files that one plan puts back; each is read in full before."""
 
 
-def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
-    """C6: put the lost files back from the temp files that the entries name, oldest first. C7 has none left."""
+def republish_file(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+    """Put the lost files back from the temp files that the entries name, oldest first."""
     taken = republished(finding)
     title = f"Republish {taken[0]}.json" + (f" to {taken[-1]}.json" if len(taken) > 1 else "")
     chosen: list[SeenEntry] = []
@@ -51,15 +50,12 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOr
             break
         chosen.append(seen)
     if reason or not chosen:
-        yield table.refuse(finding, NAME, title, reason)
-    else:
-        doubts = [(one, told) for one, told in zip(chosen, _doubts(table, chosen), strict=True) if told]
-        kept = [saved_entry(table, one, NAME) for one, _ in doubts]
-        calls = [call for one in chosen for call in published_from(table, one)]
-        loses = joined([told for _, told in doubts])
-        consequences = _after_republishing(finding, taken)
-        yield table.plan(finding, NAME, title, (*kept, *calls), consequences, loses)
-    yield _no_deletion_of_complete_entry(table, finding, version_of(finding))
+        return table.refuse(finding, NAME, title, reason)
+    doubts = [(one, told) for one, told in zip(chosen, _doubts(table, chosen), strict=True) if told]
+    kept = [saved_entry(table, one, NAME) for one, _ in doubts]
+    calls = [call for one in chosen for call in published_from(table, one)]
+    loses = joined([told for _, told in doubts])
+    return table.plan(finding, NAME, title, (*kept, *calls), _after_republishing(finding, taken), loses)
 
 
 def _doubts(table: TableUnderRepair, chosen: Sequence[SeenEntry]) -> Iterator[str]:
@@ -165,35 +161,12 @@ def _after_republishing(finding: Finding, taken: range) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def lost_for_good(table: TableUnderRepair, finding: Finding) -> Iterator[PlanOrRefusal]:
-    """C7: neither file is left."""
-    version = version_of(finding)
-    yield table.refuse(
-        finding,
-        NAME,
-        f"Republish {version}.json",
-        f"Both copies of commit {thousands(version)} are gone. Bring {version}.json or its temp file back from "
-        "versioning or a backup; nothing that is left here holds its actions.",
-    )
-    yield _no_deletion_of_complete_entry(table, finding, version)
-
-
-def _no_deletion_of_complete_entry(table: TableUnderRepair, finding: Finding, version: int) -> PlanOrRefusal:
-    return table.refuse(
-        finding,
-        "abandon-commit",
-        f"Delete entry {thousands(version)}",
-        f"The entry is what keeps version {thousands(version)} taken. Without it the next writer commits other rows "
-        "as that version, and readers that saw the first one are wrong.",
-    )
-
-
 REPAIR = Repair(
     NAME,
     "Republish the file of commit {version}",
     "Copies the surviving temp file to the commit file that is gone, only if that key is still absent, and compares "
     "every byte. Changes no entry and deletes nothing.",
-    {"C6": republish_file, "C7": lost_for_good},
-    wants=lambda table, finding: files_of_entries(table, republished(finding)) if finding.code == "C6" else iter(()),
+    {"C6": republish_file},
+    wants=lambda table, finding: files_of_entries(table, republished(finding)),
     run="Republish the files of commits {first} to {version}",
 )
