@@ -9,14 +9,14 @@ from changes.calls import Result, Sending
 from changes.documents import OutcomeDocument, OvertakenDocument, call_document, outcome_document
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_writable, connection_of, or_stop, require_name
-from changes.plan import ChangePlan
+from changes.plan import ChangePlan, Refusal
 from dashboard.accounts.actor import Actor, Source
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed, JobResult
 from lake.aws.access import Lake, open_lake
 
 STATES = {Result.DONE: "done", Result.ALREADY: "done", Result.STOPPED: "stopped", Result.FAILED: "failed"}
-MOVED = "what the plan rests on has changed since it was shown. Plan it again."
+MOVED = "what the plan rests on has changed since it was shown."
 
 
 class Snapshots:
@@ -64,7 +64,12 @@ def lake_to_change(context: JobContext) -> Iterator[Lake]:
             context.result({"requests": lake.requests.total})
 
 
-def check_shown(plan: ChangePlan, digest: str, moved: str = MOVED) -> None:
+def why_moved(made: ChangePlan | Refusal | None) -> str:
+    """Why what is planned now is not what was confirmed."""
+    return f"it is refused now: {made.reason}" if isinstance(made, Refusal) else MOVED
+
+
+def check_shown(plan: ChangePlan, digest: str, moved: str = f"{MOVED} Plan it again.") -> None:
     """Raises JobFailed where the plan of now is not the one that was confirmed; `moved` says what is otherwise."""
     if plan.digest != digest:
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {moved}")

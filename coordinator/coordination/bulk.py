@@ -1,6 +1,5 @@
 """One act on many tables, or its checks: one outcome for each table, and a stop only between two."""
 
-from collections.abc import Callable
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -15,9 +14,8 @@ from coordinator.coordination.confirmed import CHECK_MANY_KIND
 from coordinator.coordination.progress import LogLines
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import counted
-from coordinator.repairs.bulk import TableOutcome, TablesParams, TableState, table_by_table
-from dashboard.accounts.actor import Actor
-from dashboard.audit.log import AuditOutcome, record
+from coordinator.repairs.bulk import TablesParams, TableState, Told, record_of, table_by_table
+from dashboard.audit.log import AuditOutcome
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobResult
@@ -28,10 +26,8 @@ from lake.aws.errors import AwsError
 
 _REFUSED = ("Refused", "Moved")
 """Codes of what checks said before anything was changed: expected outcomes, which stop nothing."""
+_AUDITED: dict[TableState, AuditOutcome] = {TableState.DONE: "done", TableState.REFUSED: "refused"}
 _ENDED_WITH_OUTCOMES = (JobState.SUCCEEDED, JobState.FAILED)
-
-Told = tuple[TableState, str]
-"""What became of one table, and its sentence."""
 
 
 class ManyParams(TablesParams):
@@ -55,7 +51,7 @@ def act_on_tables(context: JobContext, params: ManyParams, operation: Operation)
     def act(table: DeltaTable) -> Told:
         return _act(context, table, CoordinationRequest(operation, table.uri, store=params["store"]))
 
-    return _table_by_table(context, params, f"{operation.value.capitalize()} on", act)
+    return table_by_table(context, params, f"{operation.value.capitalize()} on", act)
 
 
 def check_tables(context: JobContext, params: CheckManyParams) -> str:
@@ -66,7 +62,7 @@ def check_tables(context: JobContext, params: CheckManyParams) -> str:
         return _check(context, table, CoordinationRequest(operation, table.uri, store=params["store"]))
 
     context.result(CheckManyResult(read_at=timezone.now().isoformat()))
-    said = _table_by_table(context, params, "Check", check)
+    said = table_by_table(context, params, "Check", check)
     if any(outcome["state"] == TableState.PASSED for outcome in context.results["outcomes"]):
         address = reverse("coordination-many", args=[operation.value])
         context.result({"leads_to": f"{address}?checked={context.job.pk}"})
@@ -79,22 +75,9 @@ def finished_checks(operation: Operation, number: UUID) -> "QuerySet[Job]":
     return jobs.filter(pk=number).select_related("connection")
 
 
-def _table_by_table(context: JobContext, params: ManyParams, what: str, one: Callable[[DeltaTable], Told]) -> str:
-    def one_table(number: int) -> TableOutcome:
-        table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
-        if table is None:
-            return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
-        return TableOutcome("table", str(table.pk), table.uri, *one(table))
-
-    return table_by_table(context, params, what, one_table)
-
-
 def _check(context: JobContext, table: DeltaTable, change: CoordinationRequest) -> Told:
-    try:
-        with open_lake(lake_access(table.connection)) as lake:
-            _, checked, made = plan_now(table.connection, lake, change, lambda _: None, context.job.pk)
-    except (AwsError, EndpointNotAllowed) as error:
-        return TableState.FAILED, str(error)
+    with open_lake(lake_access(table.connection)) as lake:
+        _, checked, made = plan_now(table.connection, lake, change, lambda _: None, context.job.pk)
     if isinstance(made, Refusal):
         return TableState.REFUSED, made.reason
     weigh = " ".join(f"{warning.name}: {warning.sentence}" for warning in checked.warnings)
@@ -121,22 +104,5 @@ def _act(context: JobContext, table: DeltaTable, change: CoordinationRequest) ->
         sentence = "Cancelled before Spark began: nothing was changed."
         raise
     finally:
-        _record(context, table, results, state, sentence)
+        record_of(context, table, audit_action(context.job.kind), results, _AUDITED.get(state, "failed"), sentence)
     return state, sentence
-
-
-def _record(context: JobContext, table: DeltaTable, results: JobResult, state: TableState, sentence: str) -> None:
-    outcomes: dict[TableState, AuditOutcome] = {TableState.DONE: "done", TableState.REFUSED: "refused"}
-    record(
-        Actor.worker(context.job.requested_by_name, context.job.requested_by),
-        audit_action(context.job.kind),
-        target_type="table",
-        target_id=str(table.pk),
-        target_label=table.uri,
-        before=results.get("before"),
-        after=results.get("after"),
-        outcome=outcomes.get(state, "failed"),
-        detail=sentence,
-        job=context.job,
-        aws_request_ids=results.get("aws_request_ids", []),
-    )

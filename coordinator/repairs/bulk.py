@@ -1,7 +1,7 @@
 """The same repairs on many tables, one after the other: one outcome for each, and a stop only between two tables."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TypedDict
@@ -12,13 +12,14 @@ from changes.execution import execute
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
+from coordinator.protocols.wording import counted
 from coordinator.repairs.carrying_out import PlanUnderWay
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
-from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, JobResult
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -49,8 +50,11 @@ class TableState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class TableOutcome:
+Told = tuple[TableState, str]
+"""What became of one table, and its sentence."""
+
+
+class TableOutcome(TypedDict):
     """One row of the job's page."""
 
     target_type: str
@@ -62,61 +66,79 @@ class TableOutcome:
 
 def repair_tables(context: JobContext, params: RepairManyParams) -> str:
     """Repair each table named in the job; raises JobFailed at the end if one failed, JobCancelled between two."""
-    repairs = tuple(params["repairs"])
-    return table_by_table(context, params, "Repair", lambda number: _one_table(context, number, repairs))
+    return table_by_table(context, params, "Repair", lambda table: _repaired(context, table, params["repairs"]))
 
 
-def table_by_table(
-    context: JobContext, params: TablesParams, act: str, one_table: Callable[[int], TableOutcome]
-) -> str:
-    """Give `one_table` each table named in the job, and keep its outcomes as they come.
+def table_by_table(context: JobContext, params: TablesParams, act: str, one: Callable[[DeltaTable], Told]) -> str:
+    """Give `one` each table named in the job, and keep its outcomes as they come.
 
     Raises JobFailed at the end if one failed, JobCancelled between two; stops at the first failure if the job says so.
     """
-    tables = params["tables"]
-    outcomes: list[TableOutcome] = []
-    rows: list[dict[str, object]] = []
+    total = len(params["tables"])
+    rows: list[TableOutcome] = []
     context.result({"outcomes": rows})
-    with context.step(f"{act} {len(tables):,} table{'s' if len(tables) != 1 else ''}") as step:
-        for number in tables:
+    with context.step(f"{act} {counted(total, 'table')}") as step:
+        for number in params["tables"]:
             context.check_cancelled()
-            outcome = one_table(number)
-            outcomes.append(outcome)
-            rows.append(asdict(outcome))
-            level = "WARN" if outcome.state is TableState.FAILED else "INFO"
-            context.log(f"{outcome.label}: {outcome.sentence}", level=level, step="table")
-            context.progress(len(outcomes), len(tables))
-            if outcome.state is TableState.FAILED and params["stop_at_first_failure"]:
+            row = _outcome(number, one)
+            rows.append(row)
+            failed = row["state"] is TableState.FAILED
+            context.log(f"{row['label']}: {row['sentence']}", level="WARN" if failed else "INFO", step="table")
+            context.progress(len(rows), total)
+            if failed and params["stop_at_first_failure"]:
                 break
-        step.detail = counts_in_words(outcomes, len(tables))
-    if any(outcome.state is TableState.FAILED for outcome in outcomes):
-        raise JobFailed("SomeFailed", counts_in_words(outcomes, len(tables)))
-    return counts_in_words(outcomes, len(tables))
+        step.detail = counts_in_words(rows, total)
+    if any(row["state"] is TableState.FAILED for row in rows):
+        raise JobFailed("SomeFailed", step.detail)
+    return step.detail
 
 
-def counts_in_words(outcomes: Sequence[TableOutcome], total: int) -> str:
-    """`3 tables: 1 done, 1 nothing to do, 1 refused.`"""
-    words = {state: state.value.replace("_", " ") for state in TableState}
-    counted = {state: sum(one.state is state for one in outcomes) for state in TableState}
-    parts = [f"{number:,} {words[state]}" for state, number in counted.items() if number]
-    left = total - len(outcomes)
-    if left:
-        parts.append(f"{left:,} not reached")
-    return f"{total:,} table{'s' if total != 1 else ''}: {', '.join(parts) or 'none reached'}."
-
-
-def _one_table(context: JobContext, number: int, repairs: tuple[str, ...]) -> TableOutcome:
+def _outcome(number: int, one: Callable[[DeltaTable], Told]) -> TableOutcome:
     table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
-    if table is None:
-        return TableOutcome("", "", f"table {number}", TableState.FAILED, "Levee no longer knows this table.")
-    try:
-        state, sentence = _repaired(context, table, repairs)
-    except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
-        state, sentence = TableState.FAILED, str(error)
-    return TableOutcome("table", str(table.pk), table.uri, state, sentence)
+    state, sentence = TableState.FAILED, "Levee no longer knows this table."
+    if table is not None:
+        try:
+            state, sentence = one(table)
+        except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
+            sentence = str(error)
+    return {
+        "target_type": "table" if table else "",
+        "target_id": str(table.pk) if table else "",
+        "label": table.uri if table else f"table {number}",
+        "state": state,
+        "sentence": sentence,
+    }
 
 
-def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) -> tuple[TableState, str]:
+def counts_in_words(rows: Sequence[TableOutcome], total: int) -> str:
+    """`3 tables: 1 done, 1 nothing to do, 1 refused.`"""
+    counts = Counter(row["state"] for row in rows)
+    parts = [f"{counts[state]:,} {state.value.replace('_', ' ')}" for state in TableState if counts[state]]
+    if left := total - len(rows):
+        parts.append(f"{left:,} not reached")
+    return f"{counted(total, 'table')}: {', '.join(parts) or 'none reached'}."
+
+
+def record_of(
+    context: JobContext, table: DeltaTable, action: str, kept: JobResult, outcome: AuditOutcome, detail: str
+) -> None:
+    """Write to the audit log of one table what a job on many did to it."""
+    record(
+        Actor.worker(context.job.requested_by_name, context.job.requested_by),
+        action,
+        target_type="table",
+        target_id=str(table.pk),
+        target_label=table.uri,
+        before=kept.get("before"),
+        after=kept.get("after"),
+        outcome=outcome,
+        detail=detail,
+        job=context.job,
+        aws_request_ids=kept.get("aws_request_ids", []),
+    )
+
+
+def _repaired(context: JobContext, table: DeltaTable, repairs: Sequence[str]) -> Told:
     """Carry out plan after plan, lowest version first, each made anew, until none is left that was not tried."""
     tried: set[Subject] = set()
     done: list[str] = []
@@ -137,14 +159,12 @@ def _repaired(context: JobContext, table: DeltaTable, repairs: tuple[str, ...]) 
     return TableState.FAILED, f"{_list(done)} More than {MOST_PLANS} plans: run it again for the rest."
 
 
-def _wanted(fresh: FreshPlans, repairs: tuple[str, ...]) -> list[ChangePlan]:
+def _wanted(fresh: FreshPlans, repairs: Sequence[str]) -> list[ChangePlan]:
     wanted = [plan for plan in fresh.plans if plan.kind in repairs and not plan.can_lose]
     return sorted(wanted, key=lambda plan: -1 if plan.version is None else plan.version)
 
 
-def _closing(
-    fresh: FreshPlans, repairs: tuple[str, ...], done: list[str], overtaken: list[str]
-) -> tuple[TableState, str]:
+def _closing(fresh: FreshPlans, repairs: Sequence[str], done: list[str], overtaken: list[str]) -> Told:
     reasons = [one.reason for one in fresh.refusals if one.kind in repairs]
     losing = [plan for plan in fresh.plans if plan.kind in repairs and plan.can_lose]
     reasons += [f"{one.title} can lose a commit: confirm it on the table's page." for one in losing]
@@ -171,19 +191,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: 
         if not isinstance(trouble, JobFailed):
             outcome = "overtaken" if trouble else "done"
     finally:
-        record(
-            Actor.worker(context.job.requested_by_name, context.job.requested_by),
-            "table.repair",
-            target_type="table",
-            target_id=str(table.pk),
-            target_label=table.uri,
-            before=snapshots.before,
-            after=snapshots.after,
-            outcome=outcome,
-            detail=detail,
-            job=context.job,
-            aws_request_ids=snapshots.request_ids,
-        )
+        record_of(context, table, "table.repair", snapshots.result(), outcome, detail)
     if trouble is not None:
         raise trouble
 

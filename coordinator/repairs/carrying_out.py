@@ -151,8 +151,8 @@ def was_overtaken(plan: ChangePlan, execution: Execution, again: FreshPlans) -> 
     end = execution.end
     if end is None or end.result is not Result.STOPPED or again.verdict.withheld:
         return False  # what is still being checked proves nothing
-    now = again.plan_of(Subject.of(plan))
-    return now is None or end.call not in now.saving_under(plan.rescue_folder).calls
+    now = again.made_of(Subject.of(plan))
+    return not isinstance(now, ChangePlan) or end.call not in now.saving_under(plan.rescue_folder).calls
 
 
 def still_holds(subject: Subject, again: FreshPlans) -> bool:

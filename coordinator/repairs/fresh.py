@@ -1,11 +1,10 @@
 """Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
-from changes.documents import CallDocument, PlanDocument, SubjectDocument, call_document
+from changes.documents import SubjectDocument
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
@@ -18,8 +17,6 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
-
-CHANGED = "what the plan rests on has changed since it was shown."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,6 @@ class Subject:
     @classmethod
     def told_by(cls, document: SubjectDocument) -> "Subject":
         return cls(document["kind"], document["code"], document["version"])
-
-    def is_of(self, thing: ChangePlan | Refusal) -> bool:
-        return self == Subject.of(thing)
 
     @property
     def finding(self) -> str:
@@ -60,8 +54,9 @@ class FreshPlans:
         """Whether all was read and nothing is being checked, so that no plan is refused for a gap in what is known."""
         return not self.verdict.withheld and all(one.code != "not-read" for one in self.verdict.findings)
 
-    def plan_of(self, subject: Subject) -> ChangePlan | None:
-        return next((plan for plan in self.plans if subject.is_of(plan)), None)
+    def made_of(self, subject: Subject) -> ChangePlan | Refusal | None:
+        made: tuple[ChangePlan | Refusal, ...] = (*self.plans, *self.refusals)
+        return next((one for one in made if subject == Subject.of(one)), None)
 
     def finding_of(self, thing: ChangePlan | Subject) -> Finding | None:
         findings = self.verdict.findings
@@ -113,25 +108,3 @@ def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> 
     )
     last = acts.order_by("-created_at").first()
     return str(last.result["preflight"].get("location", "")) if last else ""
-
-
-def what_moved(subject: Subject, fresh: FreshPlans, shown: PlanDocument | None) -> str:
-    """Say why the plan that was confirmed is not the plan of now; `shown` is the one that was confirmed."""
-    plan = fresh.plan_of(subject)
-    if plan is not None:
-        same_folder = plan.saving_under(shown["rescue_folder"] if shown else "")
-        return _changed_call([call_document(call) for call in same_folder.calls], shown["calls"] if shown else [])
-    if refusal := next((one for one in fresh.refusals if subject.is_of(one)), None):
-        return f"it is refused now: {refusal.reason}"
-    if fresh.finding_of(subject) is None:
-        return CHANGED
-    return f"finding {subject.finding} no longer allows this repair."
-
-
-def _changed_call(now: Sequence[CallDocument], shown: Sequence[CallDocument]) -> str:
-    if len(now) != len(shown):
-        return f"the plan had {len(shown)} calls and has {len(now)} now."
-    for number, (new, old) in enumerate(zip(now, shown, strict=True), start=1):
-        if new != old:
-            return f"call {number} was shown as “{old['says']}” and is “{new['says']}” now."
-    return CHANGED

@@ -5,15 +5,15 @@ from functools import partial
 from django.utils import timezone
 
 from changes.calls import Sending
-from changes.carrying_out import carry_out, check_danger, lake_to_change
-from changes.documents import PlanDocument, plan_document, refusal_document
+from changes.carrying_out import carry_out, check_danger, lake_to_change, why_moved
+from changes.documents import plan_document, refusal_document
 from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
 from coordinator.repairs.carrying_out import PlanUnderWay, overtaken_before, read_again, read_and_plan
 from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams, plans_about
-from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew, what_moved
+from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job
@@ -65,20 +65,15 @@ def repair_many(context: JobContext, params: RepairManyParams) -> str:
 
 def _confirmed(params: RepairParams, subject: Subject, fresh: FreshPlans) -> ChangePlan:
     """The plan of now, saving where the confirmed one said; raises what it came to if it is another one."""
-    shown = _shown(params, subject)
-    plan = fresh.plan_of(subject)
-    if plan is not None and plan.digest == params["digest"]:
-        return plan.saving_under((shown and shown["rescue_folder"]) or plan.rescue_folder)
-    moved = what_moved(subject, fresh, shown)
+    planned = Job.objects.filter(pk=params["planned_by"]).first()
+    shown = next(iter(plans_about(planned, subject)), None) if planned else None
+    made = fresh.made_of(subject)
+    if isinstance(made, ChangePlan) and made.digest == params["digest"]:
+        return made.saving_under((shown and shown["rescue_folder"]) or made.rescue_folder)
+    moved = why_moved(made)
     if not fresh.was_read:
         raise JobFailed("NotRead", f"{BEFORE_ANY_CHANGE}: {moved}")
     raise overtaken_before(subject, moved, len(shown["calls"]) if shown else 0, fresh)
-
-
-def _shown(params: RepairParams, subject: Subject) -> PlanDocument | None:
-    """The plan as it was shown, None where the job that made it is gone."""
-    planned = Job.objects.filter(pk=params["planned_by"]).first()
-    return next(iter(plans_about(planned, subject)), None) if planned else None
 
 
 def _planned(plans: int, refusals: int) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from django.utils import timezone
 
 from changes.calls import Result, Sending
-from changes.carrying_out import carry_out, check_danger, lake_to_change, overtaken_at, stopped_in_words
+from changes.carrying_out import carry_out, check_danger, lake_to_change, overtaken_at, stopped_in_words, why_moved
 from changes.documents import OvertakenDocument, planned_result
 from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
@@ -106,11 +106,7 @@ def _plan_now(connection: Connection, lake: Lake, params: PlanRescueParams) -> C
 def _confirmed(params: RestoreRescueParams, made: ChangePlan | Refusal) -> ChangePlan:
     if isinstance(made, ChangePlan) and made.digest == params["digest"]:
         return made
-    reason = (
-        f"it is refused now: {made.reason}"
-        if isinstance(made, Refusal)
-        else "what the plan rests on has changed since it was shown: plan it again."
-    )
+    reason = why_moved(made)
     facts: OvertakenDocument = {"call": 0, "of": 0, "reason": reason, "written": []}
     raise JobOvertaken(f"{BEFORE_ANY_CHANGE}: {reason}", facts)
 
