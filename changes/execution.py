@@ -57,10 +57,6 @@ class Execution:
         """The sentences of the calls that wrote, in order; the last one's also where it stopped after its write."""
         return tuple(outcome.sentence for outcome in self.outcomes if outcome.wrote)
 
-    @property
-    def request_ids(self) -> tuple[str, ...]:
-        return tuple(request_id for outcome in self.outcomes for request_id in outcome.request_ids)
-
 
 def execute(
     calls: Sequence[Call], sending: Sending, on_call: Callable[[int, CallOutcome], None] | None = None

@@ -81,7 +81,8 @@ class ChangePlan:
 class Refusal:
     """A change that must not be made now, and the `reason` in one sentence; `asks` names the choice that it waits for.
 
-    `why` is a short word for it: "nothing-to-do" where all is as asked for already. The rest is as in `ChangePlan`.
+    `why` is a short word for it: "nothing-to-do" where all is as asked for already. `command` is what a person may run
+    instead, "" for none. The rest is as in `ChangePlan`.
     """
 
     kind: str
@@ -92,3 +93,4 @@ class Refusal:
     code: str = ""
     version: int | None = None
     asks: str = ""
+    command: str = ""

@@ -10,15 +10,14 @@ from functools import partial
 from changes.asking import WantedChange, ask_for, young_plan
 from changes.gate import permitted
 from coordinator.models import DeltaTable
-from coordinator.repairs.bulk import RepairManyParams
-from coordinator.repairs.confirmed import PlanRepairParams, plans_about
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.bulk import ask_of_many, only_connection
+from coordinator.repairs.fresh import PlanRepairParams, Subject, plans_about
 from coordinator.tasks import ObserveParams, ObserveTableParams
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
-from dashboard.jobs.actions import JobBusy, Target, ask
+from dashboard.jobs.actions import Target, ask
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
@@ -96,33 +95,11 @@ def repair_many(
     What can lose a commit is left out. Two calls with the same `once` are one job. Raises NotAllowed, ChangeRefused,
     JobBusy, and ValueError for tables of several connections or for none.
     """
-    connections = {table.connection_id: table.connection for table in tables}
-    if len(connections) != 1:
-        raise ValueError("Repairs of many tables need tables of exactly one connection.")
     label = tables[0].uri if len(tables) == 1 else f"{len(tables):,} tables"
-    connection = next(iter(connections.values()))
-    target = Target("tables", "", label)
-    with permitted(actor, "table.repair", target, connection):
+    with permitted(actor, "table.repair", Target("tables", "", label), only_connection(tables)):
         pass  # which plans there are is for the worker to find out
-    ids = sorted(table.pk for table in tables)
-    params: RepairManyParams = {
-        "tables": ids,
-        "repairs": sorted(repairs),
-        "stop_at_first_failure": stop_at_first_failure,
-    }
-    job = ask(
-        actor,
-        "repair-many",
-        title,
-        connection=connection,
-        target=target,
-        params=params,
-        idempotency_key=f"repair-many:{once}"[:128] if once else None,
-        reason=reason,
-    )
-    if (job.params["tables"], job.params["repairs"]) != (ids, params["repairs"]):
-        raise JobBusy(job)
-    return job
+    params = {"repairs": sorted(repairs), "stop_at_first_failure": stop_at_first_failure}
+    return ask_of_many(actor, "repair-many", title, tables, label, params, once=once, reason=reason)
 
 
 def _target(table: DeltaTable) -> Target:

@@ -2,12 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Unpack
 
 from changes.asking import WantedChange, ask_for
 from changes.documents import PlanDocument
 from changes.gate import permitted, read_at, require_name
-from coordinator.coordination.bulk import CheckManyParams, ManyParams
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import (
     CHECK_KIND,
@@ -26,9 +24,10 @@ from coordinator.coordination.confirmed import (
 )
 from coordinator.coordination.preflight import TITLES, title_of
 from coordinator.models import DeltaTable
+from coordinator.repairs.bulk import ask_of_many, only_connection
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
-from dashboard.jobs.actions import JobBusy, Submission, Target, ask
+from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.models import Job
 from lake.delta.uri import TableUri
 
@@ -53,14 +52,10 @@ def rehearse(actor: Actor, connection: Connection, change: CoordinationRequest, 
 def _ask_about(
     actor: Actor, connection: Connection, change: CoordinationRequest, kind: str, title: str, *, here: bool
 ) -> Job:
-    target = _target(connection, change)
-    return _only(actor, kind, title, here=here, connection=connection, target=target, params=params_of(change))
-
-
-def _only(actor: Actor, kind: str, title: str, *, here: bool = False, **work: Unpack[Submission]) -> Job:
-    """Raises JobBusy where the job under way is of another act, other tables or another store: this one has to wait."""
-    job = ask(actor, kind, title, here=here, **work)
-    if job.params != work["params"]:
+    """Raises JobBusy where the job under way is of another act or another store: this one has to wait."""
+    target, params = _target(connection, change), params_of(change)
+    job = ask(actor, kind, title, here=here, connection=connection, target=target, params=params)
+    if job.params != params:
         raise JobBusy(job)
     return job
 
@@ -123,22 +118,13 @@ def act_on_many(
     `confirm` is `many_name(tables)` as typed. Raises NotAllowed, ChangeRefused, JobBusy, and ValueError for
     tables of several connections or for none.
     """
-    connection, target = _only_connection(tables), Target("tables", "", many_name(tables))
-    with permitted(actor, MANY_VERBS[operation], target, connection):
+    label = many_name(tables)
+    with permitted(actor, MANY_VERBS[operation], Target("tables", "", label), only_connection(tables)):
         require_stated(operation, stated=stated)
-        require_name(confirm, many_name(tables), can_lose=False)
-    ids = sorted(table.pk for table in tables)
-    return _only(
-        actor,
-        MANY[operation],
-        TITLES[operation].format(many_name(tables)),
-        here=here,
-        connection=connection,
-        target=target,
-        params=ManyParams(tables=ids, store=store, stop_at_first_failure=stop_at_first_failure),
-        idempotency_key=f"{MANY[operation]}:{once}"[:128] if once else None,
-        reason=reason,
-    )
+        require_name(confirm, label, can_lose=False)
+    params = {"store": store, "stop_at_first_failure": stop_at_first_failure}
+    title = TITLES[operation].format(label)
+    return ask_of_many(actor, MANY[operation], title, tables, label, params, once=once, reason=reason, here=here)
 
 
 def check_many(actor: Actor, tables: Sequence[DeltaTable], operation: Operation, *, store: str = "") -> Job:
@@ -146,18 +132,9 @@ def check_many(actor: Actor, tables: Sequence[DeltaTable], operation: Operation,
 
     Raises NotAllowed, JobBusy, and ValueError for tables of several connections or for none.
     """
-    connection, ids = _only_connection(tables), sorted(table.pk for table in tables)
-    params = CheckManyParams(tables=ids, store=store, stop_at_first_failure=False, operation=operation.value)
     title = f"Check: {_lower(TITLES[operation].format(many_name(tables)))}"
-    target = Target("tables", "", many_name(tables))
-    return _only(actor, CHECK_MANY_KIND, title, connection=connection, target=target, params=params)
-
-
-def _only_connection(tables: Sequence[DeltaTable]) -> Connection:
-    connections = {table.connection_id: table.connection for table in tables}
-    if len(connections) != 1:
-        raise ValueError("One job works on tables of exactly one connection.")
-    return next(iter(connections.values()))
+    params = {"store": store, "stop_at_first_failure": False, "operation": operation.value}
+    return ask_of_many(actor, CHECK_MANY_KIND, title, tables, many_name(tables), params)
 
 
 def many_name(tables: Sequence[DeltaTable]) -> str:

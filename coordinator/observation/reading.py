@@ -43,7 +43,7 @@ from coordinator.protocols.needed_facts import (
 from coordinator.protocols.overwritten import proven_copies, with_proofs
 from coordinator.protocols.provenance import Surroundings, is_another_table, of_an_earlier_table, provenance_of
 from coordinator.protocols.verdict import State, Verdict
-from coordinator.repairs.possible import with_possible_repairs
+from coordinator.repairs.planning import with_possible_repairs
 from lake.aws.access import Lake
 from lake.aws.s3 import ObjectSummary
 from lake.delta.coordinator_properties import coordinator_store_name, coordinator_table_id

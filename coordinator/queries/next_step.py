@@ -7,8 +7,7 @@ from django.urls import reverse
 
 from coordinator.models import TableFinding
 from coordinator.protocols.verdict import LOUD
-from coordinator.repairs.guides import Guide, guide_of
-from coordinator.repairs.offers import Offer
+from coordinator.repairs.guides import Guide, Offer, guide_of
 
 _NOUNS = re.compile(r"(the file of commit|the accepted staged file of|commit|entry) (?=\d)")
 

@@ -16,9 +16,8 @@ from changes.pages import PlanPage
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_list import TableFilter, filtered
-from coordinator.repairs.confirmed import PlanRepairResult
 from coordinator.repairs.declaration import Many
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.fresh import PlanRepairResult, Subject
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.jobs.models import Job

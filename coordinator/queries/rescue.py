@@ -11,7 +11,7 @@ from changes.gate import read_at
 from changes.pages import PlanPage
 from coordinator.contract import CopyDocument
 from coordinator.models import DeltaTable
-from coordinator.repairs.confirmed import jobs_about
+from coordinator.repairs.fresh import jobs_about
 from coordinator.rescue.actions import LIST_KIND, ListRescueResult, PlanRescueParams, PlanRescueResult
 from coordinator.rescue.copies import CopyKind
 from dashboard.jobs.models import ACTIVE, Job, JobState
@@ -66,7 +66,7 @@ def copy_list(table: DeltaTable) -> CopyList:
 
 
 def _row(document: CopyDocument) -> CopyRow:
-    what = CopyKind(document["kind"] or "").words.capitalize()
+    what = CopyKind(document["kind"] or "").label.capitalize()
     return CopyRow(document, what, parse_datetime(document["saved_at"] or ""))
 
 

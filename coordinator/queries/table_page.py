@@ -14,7 +14,7 @@ from coordinator.protocols.verdict import LOUD, State
 from coordinator.queries.evidence import EvidenceRow, evidence, short
 from coordinator.queries.incident import Incident, incident_of
 from coordinator.queries.table_list import MECHANISM_WORDS
-from coordinator.repairs.offers import NoOffer, Offer, offers_of, without_repair
+from coordinator.repairs.guides import NoOffer, Offer, offers_of, without_repair
 from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_state, join_versions
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job

@@ -1,7 +1,7 @@
 """The same repairs on many tables, one after the other: one outcome for each, and a stop only between two tables."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import TypedDict
@@ -18,8 +18,11 @@ from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
 from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
+from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, JobResult
+from dashboard.jobs.models import Job
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.delta.uri import TableUri
@@ -62,6 +65,47 @@ class TableOutcome(TypedDict):
     label: str
     state: TableState
     sentence: str
+
+
+def only_connection(tables: Sequence[DeltaTable]) -> Connection:
+    """Raises ValueError for tables of several connections, or for none."""
+    connections = {table.connection_id: table.connection for table in tables}
+    if len(connections) != 1:
+        raise ValueError("One job works on tables of exactly one connection.")
+    return next(iter(connections.values()))
+
+
+def ask_of_many(
+    actor: Actor,
+    kind: str,
+    title: str,
+    tables: Sequence[DeltaTable],
+    label: str,
+    params: Mapping[str, object],
+    *,
+    once: str = "",
+    reason: str = "",
+    here: bool = False,
+) -> Job:
+    """One job of a kind on these tables; two calls with the same `once` are one.
+
+    Raises what asking for a job does, JobBusy where the one under way is of other tables or another act.
+    """
+    told = {**params, "tables": sorted(table.pk for table in tables)}
+    job = ask(
+        actor,
+        kind,
+        title,
+        here=here,
+        connection=only_connection(tables),
+        target=Target("tables", "", label),
+        params=told,
+        idempotency_key=f"{kind}:{once}"[:128] if once else None,
+        reason=reason,
+    )
+    if job.params != told:
+        raise JobBusy(job)
+    return job
 
 
 def repair_tables(context: JobContext, params: RepairManyParams) -> str:

@@ -1,12 +1,39 @@
 """What a repair is: one declaration in one file of `coordinator/repairs/kinds`, and all that others know of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from changes.calls import Call
 from coordinator.protocols.verdict import Finding
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair
+from coordinator.repairs.table_under_repair import TableUnderRepair
 
-Planner = Callable[[TableUnderRepair, Finding], PlanOrRefusal | None]
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a repair would do: its calls, and what it does, leaves alone and comes to.
+
+    `loses` names what can be lost, "" for nothing; then items and objects are saved aside by the first calls. `asks`
+    names a choice that makes another plan of it.
+    """
+
+    title: str
+    calls: Sequence[Call]
+    consequences: Sequence[str]
+    loses: str = ""
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotNow:
+    """A repair that must not be made, and why; `asks` names the choice that it waits for."""
+
+    title: str
+    reason: str
+    asks: str = ""
+
+
+Planned = Draft | NotNow
+Planner = Callable[[TableUnderRepair, Finding], Planned | None]
 """The plan for one finding, or why there is none; None where it is not about this one. Pure."""
 Wants = Callable[[TableUnderRepair, Finding], Iterator[str]]
 """Files that planning needs in full, relative to `_delta_log/`."""
@@ -33,7 +60,6 @@ class Repair:
     `act` is its title of one version, `plain` of none and `run` of a run of versions; `consequence` says before any
     plan what it does and leaves alone, and `loses` that it always can lose a commit. `planners` plan it for findings of
     each code, and `wants` names what has to be read for that. `many` is None where it is made for one table alone.
-    Findings name the repairs that may mend them; with `adds` it is offered for all of its codes without being named.
     """
 
     name: str
@@ -45,7 +71,6 @@ class Repair:
     run: str = ""
     loses: bool = False
     many: Many | None = None
-    adds: bool = False
 
     def title(self, version: int | None, first: int | None = None) -> str:
         if version is None:

@@ -1,10 +1,16 @@
-"""Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out."""
+"""Planning from what the lake says now: the same for the page that shows a plan and the worker that carries it out.
+
+What its jobs take and tell stands here too, and the plans that they have made.
+"""
 
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from changes.documents import SubjectDocument
+from changes.documents import PlanDocument, RefusalDocument, SubjectDocument
+from changes.gate import Confirmation
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import survey_for_one_table, target_of
@@ -14,6 +20,7 @@ from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
 from coordinator.repairs.reading import Keep, account_of, forget, read_for_repair
 from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
@@ -108,3 +115,37 @@ def _given_to_spark(connection: Connection, uri: TableUri, coordinator: str) -> 
     )
     last = acts.order_by("-created_at").first()
     return str(last.result["preflight"].get("location", "")) if last else ""
+
+
+# Jobs
+
+
+class PlanRepairParams(TypedDict):
+    """`path_scheme` is "" for none chosen."""
+
+    uri: str
+    path_scheme: str
+
+
+class PlanRepairResult(JobResult):
+    read_at: str
+    plans: list[PlanDocument]
+    refusals: list[RefusalDocument]
+
+
+class RepairParams(PlanRepairParams, Confirmation):
+    name: str
+    repair: str
+    code: str
+    version: int | None
+
+
+def jobs_about(table: DeltaTable, kind: str) -> "QuerySet[Job]":
+    """Every job of one kind about a table, newest first."""
+    return Job.objects.filter(kind=kind, target_type="table", target_id=str(table.pk)).order_by("-created_at")
+
+
+def plans_about(planned: Job, subject: Subject) -> list[PlanDocument]:
+    """The plan that a job made about the subject, none where it was refused or could not be read."""
+    result: PlanRepairResult = planned.result
+    return [one for one in result.get("plans", []) if subject == Subject.told_by(one)]

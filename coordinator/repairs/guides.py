@@ -1,10 +1,11 @@
-"""What somebody can do about a finding that blocks a table or makes it unsafe, in order, and what not to do. Pure.
+"""What pages can say of a stored finding without asking AWS: its repairs before they are planned, and a guide.
 
-Nothing that can lose a commit comes before what cannot.
+A guide says what somebody can do about a finding that blocks a table or makes it unsafe, in order, and what not to do.
+Nothing that can lose a commit comes before what cannot. Pure.
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,9 +13,70 @@ from typing import Any
 from coordinator.models import TableFinding
 from coordinator.protocols.last_copies import OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS
 from coordinator.protocols.names import commit_name
-from coordinator.protocols.verdict import LOUD
+from coordinator.protocols.verdict import LOUD, State
 from coordinator.protocols.wording import counted, joined, thousands
-from coordinator.repairs.offers import NoOffer, Offer, offers_of, without_repair
+from coordinator.repairs.declaration import Repair
+from coordinator.repairs.kinds import REPAIRS
+from coordinator.repairs.no_button import NO_BUTTON
+from coordinator.repairs.planning import REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One repair of one stored finding. `anchor` names it on the table's page."""
+
+    repair: str
+    code: str
+    version: int | None
+    title: str
+    consequence: str
+    loses: bool
+    finding: TableFinding
+
+    @property
+    def anchor(self) -> str:
+        return f"repair-{self.repair}-{self.code}-{'' if self.version is None else self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoOffer:
+    """A repair that somebody may look for, and why it has no button."""
+
+    title: str
+    reason: str
+
+
+def offers_of(findings: Iterable[TableFinding]) -> list[Offer]:
+    """The repairs that open findings name, in their order; a name this release does not know is left out."""
+    return [
+        _offer(finding, REPAIRS[name])
+        for finding in findings
+        if finding.resolved_at is None and finding.code not in NO_BUTTON
+        for name in finding.repairs
+        if name in REPAIRS
+    ]
+
+
+def without_repair(findings: Iterable[TableFinding]) -> list[NoOffer]:
+    """What has no button about the open findings that weigh, with the reason."""
+    weighing = (one for one in findings if one.resolved_at is None and one.state != State.HEALTHY)
+    return [without for finding in weighing for without in _no_offers(finding)]
+
+
+def _no_offers(finding: TableFinding) -> list[NoOffer]:
+    if finding.code in NO_BUTTON:
+        _, title, reason = NO_BUTTON[finding.code]
+        return [NoOffer(title.format(version="it" if finding.version is None else f"{finding.version:,}"), reason)]
+    refused = finding.evidence.get(REFUSED, {}).items()
+    return [NoOffer(REPAIRS[name].title(finding.version), reason) for name, reason in refused if name in REPAIRS]
+
+
+def _offer(finding: TableFinding, repair: Repair) -> Offer:
+    title = repair.title(finding.version, finding.evidence.get("first_version"))
+    return Offer(repair.name, finding.code, finding.version, title, repair.consequence, repair.loses, finding)
+
+
+# Guides
 
 OPERATOR, ADMIN, OF_THE_BUCKET, OF_THE_WRITERS = (
     "An operator",
@@ -166,8 +228,7 @@ _PUT = "aws s3api put-object"
 
 def _older_versions(finding: TableFinding) -> Iterator[GuideStep]:
     """What was found of the files that are gone; nothing where nobody has looked yet."""
-    looks = finding.evidence.get(OLDER_VERSIONS)
-    looks = [one for one in looks if isinstance(one, dict)] if isinstance(looks, list) else []
+    looks = finding.evidence.get(OLDER_VERSIONS, [])
     found = [one for one in looks if one.get("versions")]
     refused = [one for one in looks if one.get("reason")]
     if found:

@@ -12,8 +12,15 @@ from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
 from coordinator.repairs.carrying_out import PlanUnderWay, overtaken_before, read_again, read_and_plan
-from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams, plans_about
-from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
+from coordinator.repairs.fresh import (
+    FreshPlans,
+    PlanRepairParams,
+    PlanRepairResult,
+    RepairParams,
+    Subject,
+    plan_anew,
+    plans_about,
+)
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job

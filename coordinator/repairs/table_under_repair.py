@@ -5,8 +5,6 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from changes.calls import Call
-from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
@@ -15,7 +13,6 @@ from coordinator.protocols.names import is_version, same_place
 from coordinator.protocols.published_log import WHOLE_FACTS
 from coordinator.protocols.registrations import accepting_registrations, is_split
 from coordinator.protocols.survivors import Said, Witnesses
-from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.object_calls import Item
@@ -24,7 +21,6 @@ from lake.delta.facts import LockDomain, LogObject, Mechanism, Registration
 from lake.delta.names import MAX_VERSION, checksum_name, commit_name
 from lake.delta.uri import TableUri
 
-PlanOrRefusal = ChangePlan | Refusal
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
@@ -209,42 +205,6 @@ class TableUnderRepair:
         while version + 1 in published:
             version += 1
         return version
-
-    def plan(
-        self,
-        finding: Finding,
-        repair: str,
-        title: str,
-        calls: Iterable[Call],
-        consequences: Iterable[str],
-        loses: str = "",
-        asks: str = "",
-    ) -> ChangePlan:
-        """`loses` names what can be lost; then items and objects are saved aside by the first calls."""
-        return ChangePlan(
-            repair,
-            self.given.facts.uri,
-            title,
-            tuple(calls),
-            tuple(consequences),
-            finding.code,
-            finding.version,
-            danger=loses,
-            can_lose=bool(loses),
-            asks=asks,
-            rests_on=self.rests_on,
-        )
-
-    def refuse(self, finding: Finding, repair: str, title: str, reason: str, asks: str = "") -> Refusal:
-        return Refusal(
-            repair,
-            self.given.facts.uri,
-            reason,
-            title=title,
-            code=finding.code,
-            version=finding.version,
-            asks=asks,
-        )
 
 
 def moment_of(milliseconds: int | None) -> datetime:

@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
+
+from django.db.models import TextChoices
 
 from coordinator.protocols.names import STAGED_FOLDERS, is_entry_of, is_version, same_place, written_for
 from coordinator.protocols.registrations import element_problems
@@ -29,29 +30,17 @@ class NotUsable(ValueError):
     """An object is no copy that could be put back; the text is the sentence that says why."""
 
 
-class CopyKind(StrEnum):
-    """What a copy is of."""
+class CopyKind(TextChoices):
+    """What a copy is of, and its name in a sentence."""
 
-    TEMP_FILE = "temp-file"
-    STAGED_FILE = "staged-file"
-    ENTRY = "entry"
-    REGISTRATION = "registration"
+    TEMP_FILE = "temp-file", "temp file"
+    STAGED_FILE = "staged-file", "staged file"
+    ENTRY = "entry", "log store entry"
+    REGISTRATION = "registration", "registration"
 
     @property
     def is_item(self) -> bool:
         return self in (CopyKind.ENTRY, CopyKind.REGISTRATION)
-
-    @property
-    def words(self) -> str:
-        return _WORDS[self]
-
-
-_WORDS = {
-    CopyKind.TEMP_FILE: "temp file",
-    CopyKind.STAGED_FILE: "staged file",
-    CopyKind.ENTRY: "log store entry",
-    CopyKind.REGISTRATION: "registration",
-}
 
 
 @dataclass(frozen=True, slots=True)

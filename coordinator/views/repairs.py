@@ -18,8 +18,7 @@ from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
 from coordinator.queries import repairs as queries
 from coordinator.queries.table_list import TableFilter
-from coordinator.repairs.confirmed import jobs_about
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.fresh import Subject, jobs_about
 from coordinator.views.addressed import addressed_table
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor

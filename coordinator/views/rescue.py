@@ -12,7 +12,7 @@ from changes.pages import POLL_SECONDS, Confirmed, confirmed, plan_page
 from coordinator.models import DeltaTable
 from coordinator.queries import rescue as queries
 from coordinator.queries import table_page
-from coordinator.repairs.confirmed import jobs_about
+from coordinator.repairs.fresh import jobs_about
 from coordinator.rescue import actions
 from coordinator.views.addressed import addressed_table
 from coordinator.views.repairs import plan_context

@@ -16,8 +16,7 @@ from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, Wa
 from coordinator.observation.passes import observe_connection
 from coordinator.own_records import RecordsOf
 from coordinator.protocols.verdict import Severity, State
-from coordinator.repairs.confirmed import jobs_about
-from coordinator.repairs.fresh import Subject, plan_anew
+from coordinator.repairs.fresh import Subject, jobs_about, plan_anew
 from coordinator.settings import actions as settings
 from coordinator.settings.requests import Sweep
 from dashboard.accounts.roles import Role

@@ -107,8 +107,8 @@ def without_second_confirmation(patch: Patch) -> None:
     """The worker carries out the plan of now, whatever was confirmed."""
 
     def confirmed(context: Any, subject: Any, fresh: Any) -> Any:
-        plan = fresh.plan_of(subject)
-        return plan or fresh.plans[0]
+        made = fresh.made_of(subject)
+        return made if isinstance(made, ChangePlan) else fresh.plans[0]
 
     patch.setattr(jobs, "_confirmed", confirmed)
 

@@ -1,7 +1,6 @@
 """`levee repair URI`: what would be done about a table's findings, and with `--apply` doing it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
@@ -24,7 +23,7 @@ from coordinator.protocols.wording import joined
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import Failed, Options, UsageError
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import SCHEMES
 
@@ -59,92 +58,74 @@ class Command(ChangeCommand):
         self.check_change(options)
         named = connection_named(options["connection"]) if options["connection"] else None
         table = find_table(options["uri"], named)
-        chosen = ChosenRepairs(
-            table,
-            options["finding"],
-            options["of_version"],
-            options["confirm"],
-            options["path_scheme"],
-            options["reason"],
-        )
-        planned = chosen.look()
-        plans, refusals = chosen.among(planned.result["plans"]), chosen.among(planned.result["refusals"])
+        planned = _look(table, options)
+        plans, refusals = _chosen(planned.result["plans"], options), _chosen(planned.result["refusals"], options)
         jobs: list[Job] = []
         if options["apply"]:
-            chosen.check(plans)
+            _check(table, plans, options)
             with or_failed():
-                jobs = chosen.enqueue(planned, plans) if options["enqueue"] else list(chosen.repair())
-        left_out = [plan for plan in plans if plan["can_lose"] and not options["confirm"]]
-        self.emit(
-            RepairJson(
-                uri=table.uri,
-                plans=plans,
-                refusals=refusals,
-                jobs=[job_document(job) for job in jobs],
-            ),
-            list(_as_text(table, plans, refusals, jobs, applied=options["apply"])),
-        )
-        for plan in left_out if options["apply"] else []:
-            self.note(f"{plan['title']} can lose a commit and was left out: add --confirm {table.name}.")
+                jobs = _enqueue(table, planned, plans, options) if options["enqueue"] else list(_repair(table, options))
+        document = RepairJson(uri=table.uri, plans=plans, refusals=refusals, jobs=[job_document(job) for job in jobs])
+        self.emit(document, list(_as_text(table, plans, refusals, jobs, applied=options["apply"])))
+        for plan in plans:
+            if options["apply"] and plan["can_lose"] and not options["confirm"]:
+                self.note(f"{plan['title']} can lose a commit and was left out: add --confirm {table.name}.")
         if any(_left_something(job) for job in jobs):
             raise Failed("Not everything was repaired: see above and `levee job ID`.")
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenRepairs:
-    """The repairs of one table that the arguments choose."""
+def _look(table: DeltaTable, options: Options) -> Job:
+    """Read the table and plan its repairs. Raises Failed where it cannot be read."""
+    job = plan_repairs(Actor.command(), table, options["path_scheme"], here=True)
+    require_read(job, table.uri)
+    return job
 
-    table: DeltaTable
-    code: str | None
-    version: int | None
-    confirm: str
-    path_scheme: str
-    reason: str
 
-    def look(self) -> Job:
-        """Read the table and plan its repairs. Raises Failed where it cannot be read."""
-        job = plan_repairs(Actor.command(), self.table, self.path_scheme, here=True)
-        require_read(job, self.table.uri)
-        return job
+def _chosen(documents: list[D], options: Options) -> list[D]:
+    code, version = options["finding"], options["of_version"]
+    return [one for one in documents if code in (None, one["code"]) and version in (None, one["version"])]
 
-    def among(self, documents: list[D]) -> list[D]:
-        return [one for one in documents if self.code in (None, one["code"]) and self.version in (None, one["version"])]
 
-    def check(self, plans: list[PlanDocument]) -> None:
-        """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
-        for plan in plans:
-            if plan["can_lose"] and (self.code or self.confirm) and self.confirm != self.table.name:
-                lost = plan["danger"].rstrip(".")
-                raise UsageError(f"{plan['title']} can lose a commit ({lost}): add --confirm {self.table.name}.")
+def _check(table: DeltaTable, plans: list[PlanDocument], options: Options) -> None:
+    """Raise UsageError where a plan that can lose a commit was asked for by its code, without the right name."""
+    confirm = options["confirm"]
+    for plan in plans:
+        if plan["can_lose"] and (options["finding"] or confirm) and confirm != table.name:
+            lost = plan["danger"].rstrip(".")
+            raise UsageError(f"{plan['title']} can lose a commit ({lost}): add --confirm {table.name}.")
 
-    def repair(self) -> Iterator[Job]:
-        """Carry out plan after plan, each from a reading of its own: one repair changes what the next rests on."""
-        tried: set[Subject] = set()
-        for _ in range(MOST_REPAIRS):
-            planned = self.look()
-            plans = [plan for plan in self.among(planned.result["plans"]) if self._may(plan)]
-            plan = next((plan for plan in plans if Subject.told_by(plan) not in tried), None)
-            if plan is None:
-                return
-            tried.add(Subject.told_by(plan))
-            yield self._one(planned, plan, here=True)
 
-    def enqueue(self, planned: Job, plans: list[PlanDocument]) -> list[Job]:
-        """Hand one plan to the workers, or several that can lose nothing as one job."""
-        allowed = [plan for plan in plans if self._may(plan)]
-        if len(allowed) == 1:
-            return [self._one(planned, allowed[0], here=False)]
-        names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
-        if not names:
-            return []
-        return [repair_many(Actor.command(), [self.table], names, f"Repair {self.table.name}", reason=self.reason)]
+def _repair(table: DeltaTable, options: Options) -> Iterator[Job]:
+    """Carry out plan after plan, each from a reading of its own: one repair changes what the next rests on."""
+    tried: set[Subject] = set()
+    for _ in range(MOST_REPAIRS):
+        planned = _look(table, options)
+        plans = _allowed(table, _chosen(planned.result["plans"], options), options)
+        plan = next((plan for plan in plans if Subject.told_by(plan) not in tried), None)
+        if plan is None:
+            return
+        tried.add(Subject.told_by(plan))
+        yield _one(planned, plan, options, here=True)
 
-    def _one(self, planned: Job, plan: PlanDocument, *, here: bool) -> Job:
-        said = Subject.told_by(plan), plan["digest"]
-        return repair(Actor.command(), planned, *said, confirm=self.confirm, reason=self.reason, here=here)
 
-    def _may(self, plan: PlanDocument) -> bool:
-        return not plan["can_lose"] or self.confirm == self.table.name
+def _enqueue(table: DeltaTable, planned: Job, plans: list[PlanDocument], options: Options) -> list[Job]:
+    """Hand one plan to the workers, or several that can lose nothing as one job."""
+    allowed = _allowed(table, plans, options)
+    if len(allowed) == 1:
+        return [_one(planned, allowed[0], options, here=False)]
+    names = sorted({plan["kind"] for plan in allowed if not plan["can_lose"]})
+    if not names:
+        return []
+    return [repair_many(Actor.command(), [table], names, f"Repair {table.name}", reason=options["reason"])]
+
+
+def _allowed(table: DeltaTable, plans: list[PlanDocument], options: Options) -> list[PlanDocument]:
+    return [plan for plan in plans if not plan["can_lose"] or options["confirm"] == table.name]
+
+
+def _one(planned: Job, plan: PlanDocument, options: Options, *, here: bool) -> Job:
+    said = Subject.told_by(plan), plan["digest"]
+    return repair(Actor.command(), planned, *said, confirm=options["confirm"], reason=options["reason"], here=here)
 
 
 def _left_something(job: Job) -> bool:

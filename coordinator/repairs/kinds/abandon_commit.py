@@ -6,30 +6,28 @@ from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.entry_plans import incomplete_entry, saved_entry, sole_entry, version_of, why_not_touch
 from coordinator.repairs.item_calls import Abandon, DeleteEntry
 from coordinator.repairs.object_calls import RequireAbsent, RequireEmpty
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 
 NAME = "abandon-commit"
 
 
-def abandon_commit(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def abandon_commit(table: TableUnderRepair, finding: Finding) -> Planned:
     """C11 and C10: remove an entry that cannot be recovered. The commit is lost by it."""
     version = version_of(finding)
     title = f"Abandon commit {thousands(version)}"
     seen = incomplete_entry(table, version)
     reason = first_reason(_why_not_abandon(table, finding, version, seen))
     if reason or seen is None or seen.temp is None:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     temp, domain = seen.entry.temp_path or "", seen.domain
     names = (seen.temp.name, seen.file.name)
     absent = RequireAbsent(table.place.bucket, tuple(table.key(name) for name in names))
     empty = RequireEmpty(table.place.bucket, table.place.log_key)
-    return table.plan(
-        finding,
-        NAME,
+    return Draft(
         title,
         (
             saved_entry(table, seen, NAME),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from coordinator.protocols.registrations import SeenCommit, seen_commits, waiting_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, version_list
-from coordinator.repairs.declaration import Many, Repair
+from coordinator.repairs.declaration import Draft, Many, NotNow, Planned, Repair
 from coordinator.repairs.registration_plans import (
     cleared_list,
     files_of_lists,
@@ -15,25 +15,23 @@ from coordinator.repairs.registration_plans import (
     why_not_equal,
 )
 from coordinator.repairs.seen_before import doubt, why_contradicted
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
 NAME = "backfill"
 
 
-def backfill(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def backfill(table: TableUnderRepair, finding: Finding) -> Planned:
     """K3: publish every listed commit in order, then clear the list as it was read."""
     registration, reason = listing_registration(table, finding)
     if registration is not None:
         reason = reason or first_reason(_why_not_backfill(table, registration))
     if reason or registration is None:
-        return table.refuse(finding, NAME, "Backfill", reason)
+        return NotNow("Backfill", reason)
     waiting = waiting_commits(table.view, registration)
     loses = joined(list(_doubts(table, waiting)))
     kept = (kept_item(table, NAME, registration, finding.version),) if loses else ()
-    return table.plan(
-        finding,
-        NAME,
+    return Draft(
         f"Backfill {counted(len(waiting), 'commit')}",
         (*kept, *published_or_compared(table, registration), cleared_list(table, registration)),
         (

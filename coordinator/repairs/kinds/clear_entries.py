@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import version_list
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.registration_plans import (
     cleared_list,
     files_of_lists,
@@ -13,23 +13,21 @@ from coordinator.repairs.registration_plans import (
     published_or_compared,
     why_not_equal,
 )
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
 NAME = "clear-entries"
 
 
-def clear_entries(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def clear_entries(table: TableUnderRepair, finding: Finding) -> Planned:
     """K4: compare each published file with its staged one, then clear the list as it was read."""
     title = "Clear the list"
     registration, reason = listing_registration(table, finding)
     if registration is not None:
         reason = reason or first_reason(_why_not_clear(table, registration))
     if reason or registration is None:
-        return table.refuse(finding, NAME, title, reason)
-    return table.plan(
-        finding,
-        NAME,
+        return NotNow(title, reason)
+    return Draft(
         title,
         (*published_or_compared(table, registration), cleared_list(table, registration)),
         ("No reader sees a difference.", "Deletes no file. If a writer moves on meanwhile, the list stays."),

@@ -6,10 +6,10 @@ from changes.calls import Call
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, thousands, version_list
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.entry_plans import completion, incomplete_entry, version_of, why_not_touch
 from coordinator.repairs.object_calls import RequireEqual
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 
 NAME = "complete-entry"
 
@@ -18,7 +18,7 @@ MOST_COMPLETED = 200
 """Stale entries that one plan completes; the next plan takes the rest."""
 
 
-def complete_entry(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal | None:
+def complete_entry(table: TableUnderRepair, finding: Finding) -> Planned | None:
     """C4: mark the entry complete after both files were compared."""
     if finding.evidence.get("bytes_equal") is False and not finding.repairs:
         return bytes_differ(table, finding)
@@ -27,10 +27,8 @@ def complete_entry(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal |
     seen = incomplete_entry(table, version)
     reason = first_reason(_why_not_complete(table, version, seen))
     if reason or seen is None or seen.temp is None:
-        return table.refuse(finding, NAME, title, reason)
-    return table.plan(
-        finding,
-        NAME,
+        return NotNow(title, reason)
+    return Draft(
         title,
         _compare_and_complete(table, seen),
         (
@@ -40,7 +38,7 @@ def complete_entry(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal |
     )
 
 
-def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Planned:
     """C9: the same for incomplete entries below the newest, each after its own comparison."""
     title = "Complete stale entries"
     stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
@@ -52,7 +50,7 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> PlanOrR
         else ""
     )
     if reason:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     taken = sound[:MOST_COMPLETED]
     left = len(stale) - len(taken)
     consequences = [f"Completes {version_list(one.version for one in taken)}; each gets its expireTime."]
@@ -61,17 +59,15 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> PlanOrR
             f"{counted(left, 'entry stays', 'entries stay')}: not comparable, or left for the next time."
         )
     calls = [call for one in taken for call in _compare_and_complete(table, one)]
-    return table.plan(finding, NAME, title, calls, consequences)
+    return Draft(title, calls, consequences)
 
 
-def bytes_differ(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal | None:
+def bytes_differ(table: TableUnderRepair, finding: Finding) -> Planned | None:
     """Two writers won one version, one of them by an entry."""
     if finding.code == "bytes-differ" and "dynamodb" not in finding.evidence:
         return None
     version = version_of(finding)
-    return table.refuse(
-        finding,
-        NAME,
+    return NotNow(
         f"Complete entry {thousands(version)}",
         f"{version}.json holds other bytes than the accepted temp file. Completing the entry would hide that rows of "
         "an accepted commit are missing; compare both files and write the missing rows again.",

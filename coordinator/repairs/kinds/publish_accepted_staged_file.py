@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, run_list, thousands
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.facts import FileCheck
 from coordinator.repairs.registration_plans import (
     MOST_CANDIDATES,
@@ -15,7 +15,6 @@ from coordinator.repairs.registration_plans import (
 )
 from coordinator.repairs.seen_before import was_accepted, was_published, why_contradicted
 from coordinator.repairs.table_under_repair import (
-    PlanOrRefusal,
     TableUnderRepair,
     checksum_of,
     first_reason,
@@ -26,7 +25,7 @@ from lake.delta.facts import Registration
 NAME = "publish-accepted-staged-file"
 
 
-def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> Planned:
     """K6: the accepted staged file has the in-commit timestamp that the registration holds.
 
     A rival may have the same one: it is the later of the clock and the time of the version below plus one, so that all
@@ -38,8 +37,8 @@ def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> P
     matches = _matches(table, registration, version) if registration else []
     reason = _why_not_alone(finding) or first_reason(_why_not_accepted(table, registration, version, matches))
     if reason or registration is None:
-        return table.refuse(finding, NAME, title, reason)
-    return _publication(table, finding, title, matches[0], registration, version)
+        return NotNow(title, reason)
+    return _publication(table, title, matches[0], registration, version)
 
 
 def _why_not_alone(finding: Finding) -> str:
@@ -51,21 +50,20 @@ def _why_not_alone(finding: Finding) -> str:
 
 
 def _publication(
-    table: TableUnderRepair, finding: Finding, title: str, file: FileCheck, registration: Registration, version: int
-) -> PlanOrRefusal:
+    table: TableUnderRepair, title: str, file: FileCheck, registration: Registration, version: int
+) -> Planned:
     calls = copied_and_compared(table, file, version)
     told = f"Readers see version {thousands(version)} again, and writers stop retrying it. Deletes nothing."
-    repair = NAME
     if _is_proven(table, file, version):
         proof = f"{file.name} is the accepted file: its version's checksum, or what was seen of it, names it."
-        return table.plan(finding, repair, title, calls, (proof, told))
-    item = kept_item(table, repair, registration, version)
+        return Draft(title, calls, (proof, told))
+    item = kept_item(table, NAME, registration, version)
     unproven = (
         f"{file.name} is the only staged file left with the accepted in-commit timestamp. A rival can have the same "
         "timestamp, and no checksum and no earlier look tells them apart."
     )
     loses = f"the accepted commit {thousands(version)}, if this file is a rival's with the same in-commit timestamp"
-    return table.plan(finding, repair, title, (item, *calls), (unproven, told), loses)
+    return Draft(title, (item, *calls), (unproven, told), loses)
 
 
 def _matches(table: TableUnderRepair, registration: Registration, version: int) -> list[FileCheck]:

@@ -2,7 +2,7 @@
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.declaration import Many, Repair
+from coordinator.repairs.declaration import Draft, Many, NotNow, Planned, Repair
 from coordinator.repairs.entry_plans import (
     completion,
     doubt_about,
@@ -13,24 +13,22 @@ from coordinator.repairs.entry_plans import (
     version_of,
     why_not_publish,
 )
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 
 NAME = "publish-commit"
 
 
-def publish_commit(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def publish_commit(table: TableUnderRepair, finding: Finding) -> Planned:
     """C2 and leftovers above a gap: publish from the temp file, then complete. The entry is never deleted."""
     version = version_of(finding)
     title = f"Publish commit {thousands(version)}"
     seen = incomplete_entry(table, version)
     reason = first_reason(why_not_publish(table, version, seen, accepted_elsewhere=True))
     if reason or seen is None or seen.temp is None:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     loses = doubt_about(table, seen)
     kept = (saved_entry(table, seen, NAME),) if loses else ()
-    return table.plan(
-        finding,
-        NAME,
+    return Draft(
         title,
         (*kept, *published_from(table, seen), completion(table, seen)),
         (

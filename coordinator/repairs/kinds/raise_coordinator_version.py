@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.item_calls import RaiseVersion
 from coordinator.repairs.registration_plans import (
     FOLLOWING,
@@ -17,13 +17,13 @@ from coordinator.repairs.registration_plans import (
     why_no_goal,
     why_not_rest_on,
 )
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 from lake.delta.facts import Registration
 
 NAME = "raise-coordinator-version"
 
 
-def raise_version(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def raise_version(table: TableUnderRepair, finding: Finding) -> Planned:
     """K9: raise `tableVersion` to the newest version to which the log leads without a gap."""
     registration = current_registration(table)
     goal = table.newest_contiguous()
@@ -31,7 +31,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     reason = first_reason(_why_not_raise(table, registration, goal))
     time = commit_time(table, goal)
     if reason or registration is None or registration.table_version is None or goal is None or time is None:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     kept, loses = kept_above(table, NAME, goal)
     call = RaiseVersion(
         registration.store,
@@ -41,9 +41,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
         goal,
         time,
     )
-    return table.plan(
-        finding,
-        NAME,
+    return Draft(
         title,
         (*kept, call, *given_up_above(table, goal)),
         (f"Writers continue with version {thousands(goal + 1)}. Deletes nothing.", FOLLOWING),

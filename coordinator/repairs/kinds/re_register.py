@@ -14,7 +14,7 @@ from coordinator.protocols.names import is_moved_temp
 from coordinator.protocols.registrations import accepting_registrations
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.item_calls import Register
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.registration_plans import (
@@ -26,7 +26,7 @@ from coordinator.repairs.registration_plans import (
     kept_above,
     why_no_goal,
 )
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
 from lake.delta.uri import SCHEMES, same_table
 
 NAME = "re-register"
@@ -36,7 +36,7 @@ PATH_SCHEME = "path-scheme"
 _CHOOSE = "The coordinator compares the path letter for letter and refuses writers under another scheme: choose one."
 
 
-def register_again(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def register_again(table: TableUnderRepair, finding: Finding) -> Planned:
     """K8: put the registration back with the newest version to which the log leads without a gap."""
     goal = table.newest_contiguous()
     title = f"Register again at version {thousands(goal)}" if goal is not None else "Register again"
@@ -44,10 +44,10 @@ def register_again(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
     time = commit_time(table, goal)
     table_id = registration_id(table.given.facts.protocol)
     if reason or goal is None or time is None or table_id is None:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     spelling = spelling_of(table)
     if not spelling.path:
-        return table.refuse(finding, NAME, title, spelling.because, PATH_SCHEME)
+        return NotNow(title, spelling.because, PATH_SCHEME)
     kept, loses = kept_above(table, NAME, goal)
     item: Item = {
         "tableId": {"S": table_id},
@@ -59,9 +59,7 @@ def register_again(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
         "schemaVersion": {"N": str(SCHEMA_VERSION)},
         "commits": {"L": []},
     }
-    return table.plan(
-        finding,
-        NAME,
+    return Draft(
         title,
         (*kept, Register(table.given.coordinator, item), *given_up_above(table, goal)),
         (

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 
 from changes.calls import Call
-from changes.plan import ChangePlan
 from coordinator.protocols import registrations
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
@@ -20,13 +19,13 @@ from coordinator.protocols.survivors import Fate, Proof, fate_of_registration
 from coordinator.protocols.temp_orphans import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.item_calls import DeleteRegistration
 from coordinator.repairs.object_calls import RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
 from coordinator.repairs.registration_plans import current_registration
 from coordinator.repairs.rescue import rescued_object
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, checksum_of, first_reason
+from coordinator.repairs.table_under_repair import TableUnderRepair, checksum_of, first_reason
 from lake.delta.facts import LockDomain, LogObject, Registration
 from lake.delta.names import commit_name
 
@@ -40,7 +39,7 @@ _NONE_QUIET = (
 )
 
 
-def remove_temp_files(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Planned:
     """C1: temp files that were never accepted; where none is proven, those that may be the last copy of a commit."""
     orphans = temp_orphans(table, table.written_at)
     domains = table.lock_domains
@@ -53,11 +52,11 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> PlanOrRefusa
     )
     title = "Remove temp files that no entry names"
     if reason:
-        return table.refuse(finding, NAME, title, reason)
-    return _removal(table, finding, title, orphans, lambda file: _unnamed_deletion(table, file, domains[0]))
+        return NotNow(title, reason)
+    return _removal(table, title, orphans, lambda file: _unnamed_deletion(table, file, domains[0]))
 
 
-def remove_staged_files(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Planned:
     """K2: staged files of backfilled versions that hold other bytes than the accepted ones."""
     registration = current_registration(table)
     orphans = staged_orphans(table)
@@ -69,19 +68,17 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> PlanOrRefu
         )
     title = "Remove staged files that no commit needs"
     if reason or registration is None:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     delete = partial(_deletion, table, store=registration.store, registration=registration.table_id)
-    return _removal(table, finding, title, orphans, delete, len(uncompared_files(table.view)))
+    return _removal(table, title, orphans, delete, len(uncompared_files(table.view)))
 
 
-def keep_last_copies(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal | None:
+def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Planned | None:
     """A published file that differs from what was accepted: its temp or staged files may be all that is left of it."""
     if "dynamodb" in finding.evidence:
         return None
     version = finding.version if finding.version is not None else -1
-    return table.refuse(
-        finding,
-        NAME,
+    return NotNow(
         f"Remove the other files of version {thousands(version)}",
         f"One of them may be the last copy of the accepted commit. Compare them with {version}.json, and write the "
         "missing rows again before any of them goes.",
@@ -90,12 +87,11 @@ def keep_last_copies(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal
 
 def _removal(
     table: TableUnderRepair,
-    finding: Finding,
     title: str,
     orphans: Sequence[tuple[LogObject, Fate]],
     deletion: Callable[[LogObject], DeleteOrphan],
     uncompared: int = 0,
-) -> ChangePlan:
+) -> Draft:
     """Delete what is proven; the rest by a plan of its own, once nothing proven is left, after a copy was kept."""
     proven = [file for file, fate in orphans if fate.may_go]
     files = proven or [file for file, _ in orphans]
@@ -112,11 +108,11 @@ def _removal(
         if unproven := len(orphans) - len(proven):
             told.append(f"{counted(unproven, 'file')} that may be the last copy of an accepted commit stay.")
         calls = _proven_again(table, [(file, deletion(file)) for file in taken])
-        return table.plan(finding, NAME, title, calls, told)
+        return Draft(title, calls, told)
     calls = _kept_first(table, [(file, deletion(file)) for file in taken])
     told += [f"{why[:1].upper()}{why[1:]}." for why in sorted({fate.why for _, fate in orphans})]
     told.append("Each is kept under _levee_rescue/ first.")
-    return table.plan(finding, NAME, title, calls, told, _what_may_go(orphans))
+    return Draft(title, calls, told, _what_may_go(orphans))
 
 
 def _proven_again(table: TableUnderRepair, deletions: Sequence[tuple[LogObject, DeleteOrphan]]) -> list[Call]:
@@ -152,7 +148,7 @@ def _what_may_go(orphans: Sequence[tuple[LogObject, Fate]]) -> str:
     return f"an accepted commit of version {version_list(versions)}: one of these files may be its last copy"
 
 
-def remove_registrations(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def remove_registrations(table: TableUnderRepair, finding: Finding) -> Planned:
     """K0: registrations of upgrades that have lost their race for certain."""
     found = orphans(table)
     gone = [one for one in found if is_lost_upgrade(table, one)]
@@ -164,12 +160,10 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> PlanOrRef
         )
     title = "Remove registrations of no table"
     if reason:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
-    return table.plan(
-        finding,
-        NAME,
+    return Draft(
         title,
         calls,
         (f"Removes {counted(len(calls), 'registration')}, among them {names}.", "Deletes no file."),

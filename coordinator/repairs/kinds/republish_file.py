@@ -16,7 +16,7 @@ from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, named_versions, thousands
-from coordinator.repairs.declaration import Repair
+from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
 from coordinator.repairs.entry_plans import (
     doubt_about,
     files_of_entries,
@@ -26,7 +26,7 @@ from coordinator.repairs.entry_plans import (
     why_not_publish,
 )
 from coordinator.repairs.seen_before import was_published
-from coordinator.repairs.table_under_repair import PlanOrRefusal, TableUnderRepair, first_reason, moment_of
+from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason, moment_of
 from lake.delta.facts import LogObject
 from lake.delta.names import commit_name
 
@@ -36,7 +36,7 @@ MOST_REPUBLISHED = 100
 """Lost files that one plan puts back; each is read in full before."""
 
 
-def republish_file(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
+def republish_file(table: TableUnderRepair, finding: Finding) -> Planned:
     """Put the lost files back from the temp files that the entries name, oldest first."""
     taken = republished(finding)
     title = f"Republish {taken[0]}.json" + (f" to {taken[-1]}.json" if len(taken) > 1 else "")
@@ -50,12 +50,12 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> PlanOrRefusal:
             break
         chosen.append(seen)
     if reason or not chosen:
-        return table.refuse(finding, NAME, title, reason)
+        return NotNow(title, reason)
     doubts = [(one, told) for one, told in zip(chosen, _doubts(table, chosen), strict=True) if told]
     kept = [saved_entry(table, one, NAME) for one, _ in doubts]
     calls = [call for one in chosen for call in published_from(table, one)]
     loses = joined([told for _, told in doubts])
-    return table.plan(finding, NAME, title, (*kept, *calls), _after_republishing(finding, taken), loses)
+    return Draft(title, (*kept, *calls), _after_republishing(finding, taken), loses)
 
 
 def _doubts(table: TableUnderRepair, chosen: Sequence[SeenEntry]) -> Iterator[str]:

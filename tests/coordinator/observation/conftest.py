@@ -6,6 +6,8 @@ import pytest
 
 from coordinator.models import CommitStore, Watch
 from coordinator.observation.passes import observe_connection
+from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.repairs.kinds import remove_orphans
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from tests.builders.guard import Guard
@@ -62,3 +64,10 @@ def observe_guarded(connection, guarded):
         return observe_connection(connection, guarded, threads=4, in_full=in_full)
 
     return run
+
+
+@pytest.fixture
+def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """moto gives every object the time of now."""
+    for module in (remove_orphans, coordinated_commits, log_store_items):
+        monkeypatch.setattr(module, "QUIET_SECONDS", -1)

@@ -21,7 +21,6 @@ from lake.delta.uri import TableUri
 from tests.builders.delta import add, commit_bytes, commit_info
 from tests.builders.lake import NOW, make_connection, make_entry, make_store, make_table, store_facts
 from tests.builders.moto_lake import MotoLake
-from tests.coordinator.rescue import saved
 from tests.lake.aws.conftest import KEYS
 
 ROOT = "sales/orders"
@@ -228,8 +227,8 @@ def test_a_table_is_read_again_for_what_another_region_has_learned_since(here, t
     assert len({one.marked("seen") for one in (alone, target, later)}) == 3
 
 
-def test_a_temp_file_that_another_region_was_seen_to_accept_is_not_removed(here, there, monkeypatch):
-    saved.let_young_count_as_old(monkeypatch)
+@pytest.mark.usefixtures("young_count_as_old")
+def test_a_temp_file_that_another_region_was_seen_to_accept_is_not_removed(here, there):
     accepted_in_both_regions(here, there)
     there.observe(), here.observe()
     DeltaTable.objects.filter(connection=there.connection).update(lock_domains=[])

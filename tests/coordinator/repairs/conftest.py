@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
+from tests.coordinator.observation.conftest import connection, observe, written, young_count_as_old  # noqa: F401
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, World
 from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401

@@ -6,8 +6,7 @@ from typing import Any
 
 from coordinator import actions
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.repairs.confirmed import jobs_about
-from coordinator.repairs.fresh import Subject
+from coordinator.repairs.fresh import Subject, jobs_about
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection

@@ -19,7 +19,7 @@ from coordinator.contract import (
     TableJson,
     TableLine,
 )
-from coordinator.repairs.confirmed import PlanRepairParams, PlanRepairResult, RepairParams
+from coordinator.repairs.fresh import PlanRepairParams, PlanRepairResult, RepairParams
 from coordinator.rescue.actions import (
     ListRescueParams,
     ListRescueResult,
@@ -54,10 +54,8 @@ def test_an_example_is_json_of_its_type_in_lines_that_fit(kind: Any) -> None:
     assert max(map(len, text.splitlines())) <= json_examples.WIDTH
 
 
-def test_what_commands_print_and_jobs_take_and_tell_is_of_their_types(
-    console: Console, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved.let_young_count_as_old(monkeypatch)
+@pytest.mark.usefixtures("young_count_as_old")
+def test_what_commands_print_and_jobs_take_and_tell_is_of_their_types(console: Console) -> None:
     table = console.lost("sales/lost")
     other, _, _ = saved.removed_temp_file(console)
     told = printed("repair", table.uri, "--apply", "--finding", "C11", "--confirm", table.name)

@@ -1,4 +1,4 @@
-"""What holds of each kind of call, on S3 and DynamoDB as moto has them."""
+"""What holds of each kind of call, and of calls in a row, on S3 and DynamoDB as moto has them."""
 
 from dataclasses import replace
 
@@ -7,9 +7,10 @@ import pytest
 from changes.calls import LakeCall, Result
 from coordinator.repairs.item_calls import Abandon
 from lake.aws.access import Lake
+from tests.builders.changes import execute_plan
 from tests.choosing import slowly
-from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITING_SCENES
-from tests.coordinator.repairs.world import WRITES, Meddled, make, refusal
+from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITING_SCENES, complete_entry, publish
+from tests.coordinator.repairs.world import COMMIT, WRITES, Meddled, commit_key, make, plan_of, refusal
 
 MOST_REQUESTS = 12
 NOT_ORPHANS = [scene for scene in WRITING_SCENES if "file" not in scene.__name__]
@@ -127,3 +128,56 @@ def test_a_table_or_bucket_that_has_gone_ends_the_plan(world, real, scene):
     call = scene(world)
     elsewhere = {field: "absent-0f3a9c" for field in ("bucket", "table") if hasattr(call, field)}
     assert not make(replace(call, **elsewhere), real).may_go_on
+
+
+# Whole plans: order, stopping and cancelling; tests/schedules stops each anywhere and makes it again
+
+
+class Cancelled(Exception):
+    """What a job raises that is to end."""
+
+
+def publish_and_complete(world):
+    return plan_of(publish(world), complete_entry(world))
+
+
+def results(execution):
+    return [outcome.result for outcome in execution.outcomes]
+
+
+def test_the_calls_of_a_plan_are_made_in_order(world, port):
+    heard = []
+    plan = publish_and_complete(world)
+    execution = execute_plan(plan, port, on_call=lambda place, outcome: heard.append((place, outcome.call)))
+    assert heard == list(enumerate(plan.calls))
+    assert execution.is_complete
+    assert execution.end is None
+
+
+def test_nothing_is_made_after_a_call_that_failed(world, port):
+    execution = execute_plan(publish_and_complete(world), port.before("put_if_absent", refusal("AccessDenied")))
+    assert results(execution) == [Result.FAILED]
+    assert world.items(world.log_store)[0]["complete"] == {"S": "false"}
+
+
+def test_a_repair_is_cancelled_between_calls_only(world, port):
+    heard = []
+
+    def check():
+        if heard:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        execute_plan(publish_and_complete(world), port, on_call=lambda *call: heard.append(call), check_cancelled=check)
+    assert len(heard) == 1
+    assert world.read(commit_key(7)) == COMMIT
+    assert world.items(world.log_store)[0]["complete"] == {"S": "false"}
+
+
+def test_a_write_before_the_failure_keeps_its_request_id(world, port):
+    execution = execute_plan(plan_of(publish(world)), port.after("put_if_absent", lambda: port.before("get", denied)))
+    [outcome] = execution.outcomes
+    assert (len(outcome.request_ids), outcome.code) == (2, "AccessDenied")
+
+
+denied = refusal("AccessDenied")

@@ -90,8 +90,3 @@ def test_a_commit_file_that_nobody_saw_is_at_most_fetched_and_of_several_none(co
 def test_a_file_that_is_there_is_never_put_back() -> None:
     found = guide("overwritten", state="unsafe", older_versions=[LOOK | {"versions": [KEPT]}])
     assert "put-object" not in "".join(step.commands for step in found.steps)
-
-
-@pytest.mark.parametrize("looks", [None, "hostile", [3], {}])
-def test_evidence_of_any_shape_is_borne(looks: Any) -> None:
-    assert guide("C7", older_versions=looks).steps

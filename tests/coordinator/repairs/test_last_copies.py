@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 
 from coordinator.models import DeltaTable, TableFinding
-from coordinator.protocols import coordinated_commits, log_store_items
-from coordinator.repairs.kinds import remove_orphans
-from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job
 from tests.builders.delta import EPOCH_MS, UUID, add, commit_bytes, commit_info, crc_bytes, metadata, protocol
@@ -16,19 +13,12 @@ from tests.builders.people import actor
 from tests.coordinator.observation.accepted_and_lost import ORDERS, accept, coordinated, log
 from tests.coordinator.repairs.console import Console, commit_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("young_count_as_old")]
 ROOT = "ops/telemetry"
 LOG = f"{ROOT}/_delta_log"
 PUBLISHED = f"{LOG}/{2:020d}.json"
 STAGED = f"{LOG}/_staged_commits/{2:020d}.{UUID}.json"
 RIVAL = f"{LOG}/_staged_commits/{2:020d}.rival.json"
-
-
-@pytest.fixture(autouse=True)
-def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """moto gives every object the time of now."""
-    for module in (remove_orphans, coordinated_commits, log_store_items):
-        monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
 def keys(console: Console) -> set[str]:
@@ -43,10 +33,9 @@ def open_codes(table: DeltaTable) -> set[str]:
     return set(TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True))
 
 
-@pytest.mark.parametrize("foreign", [b"{}", commit_of("others!")], ids=["another size", "the same size"])
-def test_a_replaced_published_file_is_unsafe_and_no_staged_file_goes(console: Console, foreign: bytes) -> None:
+def test_a_replaced_published_file_is_unsafe_and_no_staged_file_goes(console: Console) -> None:
     table = console.contended()
-    console.lake.put_in_parts(PUBLISHED, foreign)
+    console.lake.put_in_parts(PUBLISHED, commit_of("others!"))
     console.observed(ROOT)
     table.refresh_from_db()
     planned: Job = console.planned(table)
@@ -66,21 +55,6 @@ def test_a_losers_file_is_deleted_where_the_checksum_tells_it_from_the_winners(c
     assert (job.state, job.error_text) == ("succeeded", "")
     assert RIVAL not in keys(console)
     assert {STAGED, f"{LOG}/_staged_commits/{2:020d}.again.json"} <= keys(console)
-
-
-def test_a_losers_file_that_nothing_tells_from_the_winners_needs_an_admin_and_is_kept_aside(console: Console) -> None:
-    table = console.contended()
-    plan = plan_of(console, table)
-
-    assert plan["danger"] == "an accepted commit of version 2: one of these files may be its last copy"
-    with pytest.raises(NotAllowed):
-        console.repair(table, plan, confirm=table.name)
-    job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    assert RIVAL not in keys(console)
-    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
-    assert console.bytes_of(kept) == commit_of("rival")
 
 
 NEWEST = f"{LOG}/{3:020d}.json"
@@ -133,11 +107,9 @@ def swept(console: Console, root: str = "sales/orders") -> DeltaTable:
     return console.observed(root)
 
 
-@pytest.mark.parametrize("foreign", [b"{}", commit_bytes(commit_info("WRIT3"), newline=True)], ids=["other", "same"])
-def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy(
-    console: Console, foreign: bytes
-) -> None:
+def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy(console: Console) -> None:
     table = swept(console)
+    foreign = commit_bytes(commit_info("WRIT3"), newline=True)
     console.lake.put_in_parts("sales/orders/_delta_log/00000000000000000001.json", foreign)
     console.observed("sales/orders")
     table.refresh_from_db()

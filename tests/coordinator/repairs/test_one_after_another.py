@@ -5,22 +5,13 @@ import time
 import pytest
 
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.protocols import log_store_items
-from coordinator.repairs.kinds import remove_orphans
 from tests.builders.delta import UUID, add, commit_bytes, commit_info, first_commit_bytes
 from tests.coordinator.repairs.console import Console
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("young_count_as_old")]
 ROOT = "sales/orders"
 LOG = f"{ROOT}/_delta_log/"
 RIVAL = f".tmp/{2:020d}.json.rival"
-
-
-@pytest.fixture(autouse=True)
-def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """moto gives every object the time of now."""
-    for module in (remove_orphans, log_store_items):
-        monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
 def body(version: int, more: str = "") -> bytes:

