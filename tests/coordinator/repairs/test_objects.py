@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from changes.calls import Result
-from coordinator.repairs.object_calls import MOST_BYTES, RequireEqual
+from coordinator.repairs.object_calls import MOST_BYTES
 from coordinator.repairs.rescue import CopiedFrom, kept_document
 from tests.builders.delta import incomplete_item
 from tests.coordinator.repairs.scenes import (
@@ -47,12 +47,6 @@ def test_other_bytes_under_the_name_stop_the_repair_and_stay(world, port, moment
     assert outcome.result is Result.STOPPED
     assert f"from byte {COMMIT.index(b'WRITE')} on" in outcome.sentence
     assert world.read(commit_key(7)) == OTHER
-
-
-def test_a_longer_file_of_the_same_beginning_has_other_bytes(world, port):
-    call = publish(world)
-    world.put(commit_key(7), COMMIT + b"\n")
-    assert f"from byte {len(COMMIT)} on" in make(call, port).sentence
 
 
 @pytest.mark.parametrize("moment", ["head", "get"])
@@ -137,12 +131,6 @@ def test_different_files_are_not_equal(world, port):
     call = require_equal(world)
     world.put(commit_key(7), OTHER)
     assert "differ from byte" in make(call, port).sentence
-
-
-def test_empty_files_are_equal(world, port):
-    world.put("a", b"")
-    world.put("b", b"")
-    assert make(RequireEqual(world.bucket, "a", "b"), port).result is Result.DONE
 
 
 @pytest.mark.parametrize("key", [temp_key(7), commit_key(7)])
