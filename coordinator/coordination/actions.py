@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from changes.asking import ShownPlan, WantedChange, ask_for
-from changes.gate import permitted, read_at, require_name
+from changes.gate import NotConfirmed, permitted, require_name
 from coordinator.coordination.bulk import CheckManyParams, ManyParams
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import (
@@ -16,9 +16,7 @@ from coordinator.coordination.confirmed import (
     MANY_VERBS,
     REHEARSAL_KIND,
     VERBS,
-    ConfirmationNeeded,
     change_of,
-    checks_of,
     confirmed_plan,
     params_of,
     require_stated,
@@ -83,15 +81,7 @@ def act(
     """
     change, connection = change_of(checked.params), checked.connection
     if connection is None:
-        raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
-    found, at = checks_of(checked), read_at(checked)
-    params = {
-        **params_of(change),
-        "shown": found["checks"] if found else [],
-        "checked_at": at.isoformat() if at else "",
-        "stated": stated,
-        "probe": probe,
-    }
+        raise NotConfirmed("The connection of this table has been removed: nothing can be done.")
     wanted = WantedChange(
         KINDS[change.operation],
         VERBS[change.operation],
@@ -100,11 +90,11 @@ def act(
         TableUri.parse(change.uri).name,
         "",
         ACT_KEY,
-        params,
+        {**params_of(change), "stated": stated, "probe": probe},
     )
 
     def shown() -> ShownPlan:
-        plan = confirmed_plan(checked, change, digest)
+        plan = confirmed_plan(checked, digest)
         require_stated(change.operation, stated=stated)
         return ShownPlan(checked, plan)
 
