@@ -17,7 +17,6 @@ from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, sdk_rules
 
 _TABLE, _RULES = "aws_dynamodb_table", "aws_s3_bucket_lifecycle_configuration"
 _WAIT = "wait until describe-time-to-live says DISABLED, up to an hour"
-_HCL_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _commands(calls: Iterable[StoreCall], region: str) -> Iterator[str]:
@@ -98,5 +97,4 @@ def imported(resource: str, identifier: str, region: str, says: str) -> str:
 
 def hcl(text: str) -> str:
     """A string of Terraform's language with no template in it."""
-    escaped = "".join(_HCL_ESCAPES.get(one, one) for one in text)
-    return f'"{escaped.replace("${", "$${").replace("%{", "%%{")}"'
+    return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")

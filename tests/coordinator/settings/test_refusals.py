@@ -106,17 +106,6 @@ def test_a_table_that_leaves_active_between_plan_and_call_is_left_alone(ready, m
     assert ready.ttl()["TimeToLiveStatus"] == "DISABLED"
 
 
-def test_a_kms_key_that_is_denied_makes_no_table(ready, gate):
-    name = f"kms-{ready.lake.bucket}"
-    gate.answer("dynamodb:CreateTable", 400, "ValidationException", "KMS validation error: access to the key is denied")
-
-    job = ready.applied(CreateStore(name, encryption="arn:aws:kms:us-east-1:111122223333:key/0f"))
-
-    assert job.state == JobState.FAILED
-    assert "was refused for its KMS key, and nothing was changed" in job.message
-    assert name not in ready.lake.dynamodb.list_tables()["TableNames"]
-
-
 def test_a_bucket_of_another_account_is_named_as_such(ready, monkeypatch):
     real = Wire.send
 
