@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.template.loader import render_to_string
 
 from coordinator.contract import MigrationDocument, StoreJson, TtlDocument
 from coordinator.documents import moment, store_document
@@ -66,12 +67,7 @@ class Command(SettingsCommand):
     def _show(self, store: CommitStore) -> None:
         advice, expiry = capacity_advice(store), expiry_facts(store)
         document: StoreJson = {**store_document(store), "capacity": advice, "ttl": _ttl_document(expiry)}
-        lines = [f"{document['name']} ({document['kind']}): {document['state']}", document["summary"], ""]
-        lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
-        lines += ["", advice.sentence, expiry.sentence]
-        if expiry.migration:
-            lines.append(f"TTL is being moved: {expiry.migration.get_phase_display()}. {expiry.migration.detail}")
-        self.emit(document, lines)
+        self.emit(document, render_to_string("coordinator/store.txt", {"told": document, "expiry": expiry}))
 
     def _stop(self, store: CommitStore, apply: bool) -> None:
         migration = store.ttl_migrations.filter(finished_at=None).select_related("store__connection").first()
