@@ -3,11 +3,11 @@
 from typing import assert_never
 
 from changes.calls import Call
-from changes.plan import NOTHING_TO_DO, ChangePlan
+from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.settings.creation import creation_plan
-from coordinator.settings.equivalents import changed, ttl_block, ttl_moved
+from coordinator.settings.equivalents import of_table, ttl_block
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -207,7 +207,9 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
         calls,
         told,
         conditions=_conditions(facts),
-        equivalents=ttl_moved(facts),
+        equivalents=Equivalents(
+            not_offered="it takes two changes with up to an hour between them: plan to switch TTL off, and then on."
+        ),
     )
 
 
@@ -278,7 +280,7 @@ def _plan(
         consequences,
         conditions=_conditions(facts),
         danger=danger,
-        equivalents=changed(facts, calls, declares),
+        equivalents=of_table(facts, calls, f"Then set {declares} in it."),
     )
 
 

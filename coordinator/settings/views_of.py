@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TypedDict, cast
 
 from django.db.models import Count, Q
+from django.db.models.functions import TruncMinute
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -13,11 +14,8 @@ from coordinator.observation.bucket_contents import tables_in
 from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.protocols.wording import counted
-from coordinator.settings.capacity import WINDOW, CapacityAdvice, advise, count_commits
+from coordinator.settings.capacity import WINDOW, CapacityAdvice, advise
 from coordinator.settings.rule_reach import LifecycleView, view_of_rules
-
-MOST_COMMITS = 200_000
-"""Commits of a day that are counted minute by minute; more than two a second do not change the advice's kind."""
 
 
 class ExpiryCounts(TypedDict):
@@ -47,11 +45,11 @@ class ExpiryFacts:
 def capacity_advice(store: CommitStore, now: datetime | None = None) -> CapacityAdvice:
     """Needed units for the commits of the last day through this store, beside what it has."""
     now = now or timezone.now()
-    commits = Commit.objects.filter(table__store=store, table__gone_at=None, modified_at__gte=now - WINDOW)
-    moments = commits.order_by("-modified_at").values_list("modified_at", flat=True)[:MOST_COMMITS]
+    commits = Commit.objects.filter(table__store=store, table__gone_at=None, modified_at__range=(now - WINDOW, now))
+    minutes = commits.annotate(minute=TruncMinute("modified_at")).values("minute").annotate(made=Count("pk"))
+    made = [one["made"] for one in minutes.order_by()]
     tables = DeltaTable.objects.filter(store=store, gone_at=None).count()
-    seen, busiest_minute = count_commits((one for one in moments if one), now)
-    return advise(store.kind, seen, busiest_minute, tables, store.facts)
+    return advise(store.kind, sum(made), max(made, default=0), tables, store.facts)
 
 
 def expiry_counts(store: CommitStore, now: datetime | None = None) -> ExpiryCounts:
