@@ -132,13 +132,6 @@ def test_the_write_itself_names_the_owner_it_expects(ready, gate):
     assert headers["x-amz-expected-bucket-owner"] == "123456789012"
 
 
-def test_a_missing_bucket_is_named(ready):
-    job = ready.planned(SetTempRule("no-such-bucket-here", ROOT))
-
-    assert job.state == JobState.FAILED
-    assert "s3://no-such-bucket-here" in job.message
-
-
 def test_a_bucket_with_an_unpublished_commit_gets_no_rule_that_would_take_it(ready):
     ready.lake.pending(ROOT, 3)
     ready.observe()
