@@ -1,21 +1,15 @@
 """Parts of `levee commits`: one act on every table of a filter by one job, and an act tried on a copy first."""
 
 import shlex
-from collections.abc import Iterator
 
 from django.core.management.base import CommandParser
+from django.template.loader import render_to_string
 
 from changes.commands import ChangeCommand, closing, has_failed, job_document, or_failed
 from coordinator.coordination.actions import REHEARSED, act_on_many, rehearse
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import MANY, rehearsal_of
-from coordinator.coordination.contract import (
-    ManyCommitsJob,
-    ManyCommitsJson,
-    RehearsalDocument,
-    RehearsalJson,
-    RehearsedProtocol,
-)
+from coordinator.coordination.contract import ManyCommitsJob, ManyCommitsJson, RehearsalJson
 from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
@@ -41,11 +35,6 @@ def require_stated(operation: Operation, name: str, options: Options) -> None:
         raise UsageError(f"A drop cannot be undone: say of what, --confirm {shlex.quote(name)}.")
     if operation is Operation.ENABLE and not options["writers_paused"]:
         raise UsageError("Pause every writer, and state it: --writers-paused.")
-
-
-def ended(job: Job) -> str:
-    """What became of a job, or that it waits."""
-    return closing(job) if job.is_finished else f"Queued as job {job.pk}."
 
 
 # Many tables
@@ -75,9 +64,8 @@ def act_on_all(command: ChangeCommand, operation: Operation, options: Options) -
     if options["apply"] and selection.touched:
         require_stated(operation, selection.confirm, options)
     job = _act(command, operation, selection, options) if options["apply"] and selection.touched else None
-    command.emit(
-        _many_document(operation, selection, options["store"], job), list(_many_as_text(operation, selection, job))
-    )
+    document = _many_document(operation, selection, options["store"], job)
+    command.emit(document, render_to_string("coordinator/commits_many.txt", {"told": document, "most": MOST_TABLES}))
     if job and has_failed(job):
         raise Failed(closing(job))
 
@@ -142,22 +130,6 @@ def _job_document(job: Job) -> ManyCommitsJob:
     }
 
 
-def _many_as_text(operation: Operation, selection: ManySelection, job: Job | None) -> Iterator[str]:
-    yield f"{operation.value} {selection.confirm}"
-    yield from (f"  {table.uri}" for table in selection.touched)
-    if selection.skipped:
-        yield from ("", "Not touched:")
-        yield from (f"  {table.uri}: {reason}" for table, reason in selection.skipped)
-    if selection.too_many:
-        yield from ("", f"One job takes {MOST_TABLES:,} tables: these are the first by name.")
-    yield ""
-    if job is None:
-        yield "Nothing was changed. --apply carries it out." if selection.touched else "Nothing to do."
-    else:
-        yield from (f"  {one['state']:8} {one['label']}: {one['sentence']}" for one in job.result.get("outcomes", []))
-        yield ended(job)
-
-
 # A rehearsal
 
 
@@ -185,46 +157,13 @@ def rehearse_one(command: ChangeCommand, connection: Connection, change: Coordin
     """Try it and print what came of it. Raises Failed where it did not come to its end."""
     with or_failed():
         job = command.done_by_spark(lambda here: rehearse(Actor.command(), connection, change, here=here), options)
-    told = rehearsal_of(job)
-    command.emit(_rehearsal_document(change, job, told), list(_rehearsal_as_text(change, job, told)))
-    if has_failed(job):
-        raise Failed(closing(job))
-
-
-def _rehearsal_document(change: CoordinationRequest, job: Job, told: RehearsalDocument | None) -> RehearsalJson:
-    return {
+    document: RehearsalJson = {
         "operation": change.operation.value,
         "uri": change.uri,
         "store": change.store,
         "job": job_document(job),
-        "rehearsal": told,
+        "rehearsal": rehearsal_of(job),
     }
-
-
-def _rehearsal_as_text(change: CoordinationRequest, job: Job, told: RehearsalDocument | None) -> Iterator[str]:
-    yield f"{change.operation.value} {change.uri}, on a copy of its log"
-    if told:
-        yield from _told(told)
-    yield ""
-    yield ended(job)
-
-
-def _told(told: RehearsalDocument) -> Iterator[str]:
-    yield f"  Copy: {told['scratch']}"
-    yield f"  Protocol now: {_protocol(told['before'])}"
-    yield f"  Protocol afterwards: {_protocol(told['after'])}"
-    for one in told["shut_out"]:
-        yield f"  Loses {one['loses']}: {one['engine']}, {one['versions']}. {one['reason']}"
-    for step in told["steps"]:
-        yield f"  {step['seconds']:7.1f} s  {step['name']}"
-    yield from (f"  Version {one['version']}: {one['operation']}" for one in told["commits"])
-    yield from (f"  Delta refused: {sentence}" for sentence in told["refused"])
-    yield from (f"  Not removed: {name}" for name in told["not_removed"])
-
-
-def _protocol(protocol: RehearsedProtocol | None) -> str:
-    if protocol is None:
-        return "not known"
-    return (
-        f"reader {protocol['reader']}, writer {protocol['writer']}: {', '.join(protocol['features']) or 'no feature'}"
-    )
+    command.emit(document, render_to_string("coordinator/commits_rehearsal.txt", {"told": document}))
+    if has_failed(job):
+        raise Failed(closing(job))

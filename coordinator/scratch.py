@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from coordinator.models import CommitStore
 from coordinator.observation.surveys import stores_of
@@ -15,6 +15,7 @@ from lake.aws.access import Lake
 from lake.aws.dynamodb import Item
 from lake.aws.errors import AwsError
 from lake.delta.coordinator_items import read_registration
+from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.log_store import read_entry
 from lake.delta.uri import TableUri, table_uri
 
@@ -65,15 +66,19 @@ class LeftObject:
         return lake.s3.delete(self.bucket, self.key, etag=self.etag).request_id
 
 
+Read = TypeVar("Read", LogStoreEntry, Registration)
+
+
 @dataclass(frozen=True, slots=True)
-class LeftItem:
-    """An item of a store; it is deleted while its attribute `attribute` is the path of the copy, as it was read."""
+class LeftItem(Generic[Read]):
+    """An item of a store, as `read`; it is deleted while its attribute `attribute` is the path of the copy."""
 
     store: str
     key: Item = field(hash=False)
     attribute: str
     path: str
     shown: str
+    read: Read = field(compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -85,17 +90,19 @@ class LeftItem:
         return lake.dynamodb.delete_item(self.store, self.key, condition=condition, values=values).request_id
 
 
-Found = TypeVar("Found", LeftItem, LeftObject)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """All that is there now; `unread` says what could not be looked at, so that nothing is known of it."""
+    """All that is there now; `unread` are the bucket and stores that could not be looked at, so that nothing is known
+    of them, and why.
+    """
 
     objects: tuple[LeftObject, ...] = ()
-    registrations: tuple[LeftItem, ...] = ()
-    entries: tuple[LeftItem, ...] = ()
-    unread: tuple[str, ...] = ()
+    registrations: tuple[LeftItem[Registration], ...] = ()
+    entries: tuple[LeftItem[LogStoreEntry], ...] = ()
+    unread: tuple[tuple[str, AwsError], ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -103,16 +110,25 @@ class Leftovers:
         return not (self.objects or self.registrations or self.entries or self.unread)
 
     @property
-    def all(self) -> "tuple[LeftItem | LeftObject, ...]":
+    def all(self) -> "tuple[LeftItem[Registration] | LeftItem[LogStoreEntry] | LeftObject, ...]":
         """Items first: while objects are there, they tell of items."""
-        return (*self.registrations, *self.entries, *self.objects)
+        return (*self.items, *self.objects)
+
+    @property
+    def refused(self) -> list[str]:
+        """Why what could not be looked at was not."""
+        return [str(error) for _, error in self.unread]
+
+    @property
+    def items(self) -> "tuple[LeftItem[Registration] | LeftItem[LogStoreEntry], ...]":
+        return (*self.registrations, *self.entries)
 
     @property
     def names(self) -> list[str]:
         """What is there or not known, by name, the first twenty."""
         found = [one.name for one in self.all]
         more = len(found) - MOST_NAMED
-        return [*self.unread, *found[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])]
+        return [*self.refused, *found[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])]
 
     @property
     def sentence(self) -> str:
@@ -142,14 +158,15 @@ def read_leftovers(lake: Lake, folder: ScratchFolder, stores: StoresToAsk, token
 
     What AWS refuses is part of the answer.
     """
-    unread: list[str] = []
-    objects = _read(unread, partial(_objects, lake, folder))
+    unread: list[tuple[str, AwsError]] = []
+    objects = _read(unread, folder.bucket, partial(_objects, lake, folder))
     copies = {one.key.removeprefix(folder.prefix).partition("/")[0] for one in objects} | set(tokens)
     copies |= {folder.token} - {""}
-    entries = [
-        one for name in stores.log_stores for one in _read(unread, partial(_entries, lake, name, folder, copies))
-    ]
-    held = [one for name in stores.coordinators for one in _read(unread, partial(_registrations, lake, name, folder))]
+    entries, held = [], []
+    for name in stores.log_stores:
+        entries += _read(unread, name, partial(_entries, lake, name, folder, copies))
+    for name in stores.coordinators:
+        held += _read(unread, name, partial(_registrations, lake, name, folder))
     return Leftovers(tuple(objects), tuple(held), tuple(entries), tuple(unread))
 
 
@@ -170,11 +187,11 @@ def remove_leftovers(
     return refused
 
 
-def _read(unread: list[str], read: Callable[[], Iterator[Found]]) -> list[Found]:
+def _read(unread: list[tuple[str, AwsError]], place: str, read: Callable[[], Iterator[Found]]) -> list[Found]:
     try:
         return list(read())
     except AwsError as error:
-        unread.append(str(error))
+        unread.append((place, error))
         return []
 
 
@@ -185,16 +202,16 @@ def _objects(lake: Lake, folder: ScratchFolder) -> Iterator[LeftObject]:
                 yield LeftObject(folder.bucket, one.key, one.etag, one.modified_at)
 
 
-def _registrations(lake: Lake, store: str, folder: ScratchFolder) -> Iterator[LeftItem]:
+def _registrations(lake: Lake, store: str, folder: ScratchFolder) -> Iterator[LeftItem[Registration]]:
     for item in (item for page in lake.dynamodb.scan(store, segments=1) for item in page):
         one = read_registration(item, store)
         if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds_table(uri.key):
-            yield LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}")
+            yield LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}", one)
 
 
-def _entries(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Iterator[LeftItem]:
+def _entries(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Iterator[LeftItem[LogStoreEntry]]:
     for path in (path for token in sorted(copies) for path in folder.table("s3a", token).table_paths()):
         for page in lake.dynamodb.query(store, "tablePath", path, range_name="fileName"):
             for one in map(read_entry, page):
                 key = entry_key(one.table_path, one.file_name)
-                yield LeftItem(store, key, "tablePath", one.table_path, one.file_name)
+                yield LeftItem(store, key, "tablePath", one.table_path, one.file_name, one)

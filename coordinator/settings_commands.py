@@ -3,19 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from changes.commands import (
-    NOTHING_CHANGED,
-    ChangeCommand,
-    closing_in_words,
-    has_failed,
-    job_document,
-    or_failed,
-    plan_in_words,
-    require_planned,
-    require_read,
-)
-from changes.documents import PlanDocument, RefusalDocument
-from changes.plan import NOTHING_TO_DO
+from django.template.loader import render_to_string
+
+from changes.commands import ChangeCommand, has_failed, job_document, or_failed, require_planned, require_read
+from changes.documents import PlanDocument
 from coordinator.contract import SettingJson
 from coordinator.settings.actions import PlanChangeResult, apply_change, plan_change
 from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
@@ -36,7 +27,14 @@ class SettingsCommand(ChangeCommand):
         result: PlanChangeResult = planned.result
         plan, refusal = result["plan"], result["refusal"]
         job = _apply(planned, plan, change, options) if plan and options["apply"] else None
-        self.emit(_document(result, job), list(_as_text(plan, refusal, job, applied=options["apply"])))
+        document: SettingJson = {
+            "read_at": result["read_at"],
+            "change": result["change"],
+            "plan": plan,
+            "refusal": refusal,
+            "job": job_document(job) if job else None,
+        }
+        self.emit(document, render_to_string("coordinator/settings_plan.txt", {"told": document}))
         require_planned(refusal, f"Nothing was planned: {refusal['reason']}" if refusal else "")
         if job and has_failed(job):
             raise Failed(f"The change was not made whole: see above and `levee job {job.pk}`.")
@@ -58,41 +56,3 @@ def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Opt
     with or_failed():
         here, reason = not options["enqueue"], options["reason"]
         return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, reason=reason, here=here)
-
-
-def _document(result: PlanChangeResult, job: Job | None) -> SettingJson:
-    return {
-        "read_at": result["read_at"],
-        "change": result["change"],
-        "plan": result["plan"],
-        "refusal": result["refusal"],
-        "job": job_document(job) if job else None,
-    }
-
-
-def _as_text(
-    plan: PlanDocument | None, refusal: RefusalDocument | None, job: Job | None, *, applied: bool
-) -> Iterator[str]:
-    if refusal:
-        yield refusal["reason"] if refusal["why"] == NOTHING_TO_DO else f"Not now: {refusal['reason']}"
-    if plan:
-        yield from _plan_lines(plan)
-    if job:
-        yield from ("", closing_in_words(job))
-    elif plan and not applied:
-        yield from ("", NOTHING_CHANGED)
-
-
-def _plan_lines(plan: PlanDocument) -> Iterator[str]:
-    yield plan["title"]
-    yield from plan_in_words(plan)
-    for setting, delta, ours in plan["beside"]:
-        yield f"  {setting}: {ours} (Delta would have made: {delta})"
-    texts = plan["equivalents"]
-    for title, text in (("AWS CLI", texts["aws_cli"]), ("Terraform", texts["terraform"])):
-        if text:
-            yield from ("", f"{title}:", *(f"  {line}" for line in text.split("\n")))
-    if reason := texts["not_offered"]:
-        yield from ("", f"Not offered for AWS CLI: {reason}")
-    if plan["danger"]:
-        yield from ("", f"DANGER: {plan['danger']}")

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from coordinator.documents import moment
 from coordinator.lookup import find_store
-from coordinator.models import CommitStore, WriterTest
+from coordinator.models import WriterTest
 from coordinator.settings.requests import CleanWriterTest
 from coordinator.settings_commands import SettingsCommand
 from coordinator.writer_tests.actions import check_test, make_test, script_for
@@ -14,7 +14,7 @@ from coordinator.writer_tests.judging import WriterTestState
 from coordinator.writer_tests.places import NoPlaceForTest, usual_places
 from coordinator.writers.contract import WriterTestJson
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Failed, Options, UsageError
+from dashboard.commands import Failed, Options, UsageError, document_of
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 
@@ -92,17 +92,13 @@ def _usual(connection: Connection) -> str:
 
 
 def _document(test: WriterTest, script: str = "") -> WriterTestJson:
-    return {
-        "token": test.token,
-        "uri": test.uri,
-        "connection": test.connection.name,
-        "store": test.store_name,
-        "kind": CommitStore.Kind(test.kind).value,
-        "state": test.state,
-        "sentence": test.sentence,
-        "evidence": test.evidence,
-        "asked_at": moment(test.asked_at) or "",
-        "checked_at": moment(test.checked_at),
-        "cleaned_at": moment(test.cleaned_at),
-        "script": script,
-    }
+    return document_of(
+        WriterTestJson,
+        test,
+        connection=test.connection.name,
+        store=test.store_name,
+        asked_at=moment(test.asked_at),
+        checked_at=moment(test.checked_at),
+        cleaned_at=moment(test.cleaned_at),
+        script=script,
+    )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from changes.asking import WantedChange, ask_for
 from changes.documents import PlanDocument
-from changes.gate import permitted, read_at, require_name
+from changes.gate import NotConfirmed, permitted, require_name
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import (
     CHECK_KIND,
@@ -15,9 +15,7 @@ from coordinator.coordination.confirmed import (
     MANY_VERBS,
     REHEARSAL_KIND,
     VERBS,
-    ConfirmationNeeded,
     change_of,
-    checks_of,
     confirmed_plan,
     params_of,
     require_stated,
@@ -78,19 +76,13 @@ def act(
     """
     change = change_of(checked.params)
     if checked.connection is None:
-        raise ConfirmationNeeded("The connection of this table has been removed: nothing can be done.")
-    found, at = checks_of(checked), read_at(checked)
-    params = {
-        "shown": found["checks"] if found else [],
-        "checked_at": at.isoformat() if at else "",
-        "stated": stated,
-        "probe": probe,
-    }
+        raise NotConfirmed("The connection of this table has been removed: nothing can be done.")
     kind, verb = KINDS[change.operation], VERBS[change.operation]
-    wanted = WantedChange(checked, kind, verb, TableUri.parse(change.uri).name, params=params)
+    name, params = TableUri.parse(change.uri).name, {"stated": stated, "probe": probe}
+    wanted = WantedChange(checked, kind, verb, name, params=params)
 
     def shown() -> PlanDocument:
-        plan = confirmed_plan(checked, change, digest)
+        plan = confirmed_plan(checked, digest)
         require_stated(change.operation, stated=stated)
         return plan
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from changes.gate import check_writable
 from changes.plan import Refusal
-from coordinator.coordination.carrying_out import Act, CutShort, carry_out, plan_now
+from coordinator.coordination.carrying_out import ActUnderWay, CutShort, plan_now
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CHECK_MANY_KIND
 from coordinator.coordination.progress import LogLines
@@ -77,9 +77,10 @@ def finished_checks(operation: Operation, number: UUID) -> "QuerySet[Job]":
 
 def _check(context: JobContext, table: DeltaTable, change: CoordinationRequest) -> Told:
     with open_lake(lake_access(table.connection)) as lake:
-        _, checked, made = plan_now(table.connection, lake, change, lambda _: None, context.job.pk)
-    if isinstance(made, Refusal):
-        return TableState.REFUSED, made.reason
+        planned = plan_now(table.connection, lake, change, lambda _: None, context.job.pk)
+    checked = planned.checked
+    if isinstance(planned.made, Refusal):
+        return TableState.REFUSED, planned.made.reason
     weigh = " ".join(f"{warning.name}: {warning.sentence}" for warning in checked.warnings)
     return TableState.PASSED, f"{counted(len(checked.checks), 'check')} made, none failed. {weigh}".strip()
 
@@ -92,7 +93,8 @@ def _act(context: JobContext, table: DeltaTable, change: CoordinationRequest) ->
         require_writable(table.connection)
         with open_lake(lake_access(table.connection)) as lake:
             progress = LogLines(context, table.uri)
-            sentence = carry_out(table.connection, lake, Act(change, job=context.job.pk), progress, results.update)
+            act = ActUnderWay(table.connection, lake, change, context.job.pk, progress, results.update)
+            sentence = act.carry_out()
         state = TableState.DONE
     except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
         refused = isinstance(error, JobFailed) and error.code in _REFUSED

@@ -44,24 +44,17 @@ Keep = Callable[[JobResult], None]
 
 @dataclass(frozen=True, slots=True)
 class PlannedAct:
-    """A plan that may be carried out, and what it was made from."""
+    """A plan, or why there is none, and what it was made from."""
 
     situation: Situation
     checked: Preflight
-    plan: ChangePlan
+    made: ChangePlan | Refusal
 
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """What is to be done; `confirmed` raises JobFailed where the plan of now is not the one that somebody confirmed.
-
-    With `probe` an append of no rows follows, which takes a version: only where it is asked for.
-    """
-
-    change: CoordinationRequest
-    confirmed: Callable[[PlannedAct], None] = lambda planned: None
-    probe: bool = False
-    job: UUID | None = None
+    def plan(self, stopped: str = BEFORE_ANY_CHANGE) -> ChangePlan:
+        """Raises JobFailed where it is refused; `stopped` says what was done by then."""
+        if isinstance(self.made, Refusal):
+            raise JobFailed("Refused", f"{stopped}: {self.made.reason}")
+        return self.made
 
 
 class CutShort(JobCancelled):
@@ -72,21 +65,14 @@ class CutShort(JobCancelled):
         self.message = message
 
 
-def plan_now(
-    connection: Connection, lake: Lake, change: CoordinationRequest, keep: Keep, job: UUID | None = None
-) -> tuple[Situation, Preflight, ChangePlan | Refusal]:
+def plan_now(connection: Connection, lake: Lake, change: CoordinationRequest, keep: Keep, job: UUID) -> PlannedAct:
     """Read the table, make every check of the act, keep them, and plan. Raises nothing that AWS says of the table."""
     situation = read_situation(connection, lake, change, own_job=job)
     checked = preflight(situation)
     made = plan_act(situation, checked)
     digest = "" if isinstance(made, Refusal) else made.digest
     keep(CheckResult(preflight=preflight_document(checked, digest, statement_of(spark_calls(change, checked)))))
-    return situation, checked, made
-
-
-def carry_out(connection: Connection, lake: Lake, act: Act, progress: ActProgress, keep: Keep) -> str:
-    """Do it and prove it; returns the sentence of the outcome. Raises JobFailed, JobCancelled, AwsError."""
-    return _UnderWay(connection, lake, act, progress, keep).carry_out()
+    return PlannedAct(situation, checked, made)
 
 
 @dataclass(slots=True)
@@ -116,19 +102,26 @@ class SparkAtWork:
 
 
 @dataclass(frozen=True, slots=True)
-class _UnderWay:
-    """One act while it is carried out."""
+class ActUnderWay:
+    """One act while `job` carries it out; `confirmed` raises JobFailed where the plan of now is not the confirmed one.
+
+    With `probe` an append of no rows follows, which takes a version: only where it is asked for.
+    """
 
     connection: Connection
     lake: Lake
-    act: Act
+    change: CoordinationRequest
+    job: UUID
     progress: ActProgress
     keep: Keep
+    confirmed: Callable[[ChangePlan, Preflight], None] = lambda plan, checked: None
+    probe: bool = False
 
     def carry_out(self) -> str:
+        """Do it and prove it; returns the sentence of the outcome. Raises JobFailed, JobCancelled, AwsError."""
         with self.progress.step("Check the preconditions") as step:
             planned = self._planned()
-            self.act.confirmed(planned)
+            self.confirmed(planned.plan(), planned.checked)
             step.detail = _counts(planned.checked)
         kept = Snapshots(self._with_probe(planned), snapshot(planned.situation))
         self.keep(kept.result())
@@ -146,24 +139,22 @@ class _UnderWay:
                     "NotProven", f"Spark was done, and this is not as it should be: {wrong} {told}".rstrip()
                 )
             step.detail = " ".join(check.sentence for check in made)
-        return " ".join((_outcome(self.act.change, planned.checked, after, asked.outcomes[0]), *said))
+        return " ".join((_outcome(self.change, planned.checked, after, asked.outcomes[0]), *said))
 
-    def _planned(self, stopped: str = BEFORE_ANY_CHANGE) -> PlannedAct:
-        situation, checked, made = plan_now(self.connection, self.lake, self.act.change, self.keep, self.act.job)
-        if isinstance(made, Refusal):
-            raise JobFailed("Refused", f"{stopped}: {made.reason}")
-        return PlannedAct(situation, checked, made)
+    def _planned(self) -> PlannedAct:
+        return plan_now(self.connection, self.lake, self.change, self.keep, self.job)
 
     def _with_probe(self, planned: PlannedAct) -> ChangePlan:
-        if not self.act.probe:
-            return planned.plan
+        plan = planned.plan()
+        if not self.probe:
+            return plan
         probe = AppendNothing(location=planned.checked.location, store=planned.checked.store)
-        return replace(planned.plan, calls=(*planned.plan.calls, probe))
+        return replace(plan, calls=(*plan.calls, probe))
 
     def _backfilled(self, planned: PlannedAct, kept: Snapshots) -> PlannedAct:
         """Make what goes ahead, repair by repair, and plan the act anew after each."""
         for _ in range(MOST_BACKFILLS):
-            if not planned.plan.ahead:
+            if not planned.plan(BEFORE_THE_DROP).ahead:
                 return planned
             repair = backfills_of(planned.situation)[0]
             with self.progress.step(repair.title) as step:
@@ -173,7 +164,7 @@ class _UnderWay:
                     said = end.sentence if end else "not complete"
                     raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: {said}")
                 step.detail = f"{len(execution.outcomes):,} calls."
-            planned = self._planned(BEFORE_THE_DROP)
+            planned = self._planned()
         raise JobFailed("NotBackfilled", f"{BEFORE_THE_DROP}: the table gets new unbackfilled commits; pause it.")
 
     def _send(self, planned: PlannedAct, asked: SparkAtWork, kept: Snapshots) -> list[str]:
@@ -244,9 +235,9 @@ class _UnderWay:
         def store(reading: Reading) -> None:
             save_readings(self.connection, [reading])
 
-        after = read_outcome(self.connection, self.lake, self.act.change, store)
+        after = read_outcome(self.connection, self.lake, self.change, store)
         if after.error:
-            observe_one_table(self.connection, self.lake, TableUri.parse(self.act.change.uri))
+            observe_one_table(self.connection, self.lake, TableUri.parse(self.change.uri))
         return after
 
 

@@ -6,8 +6,9 @@ from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, sp
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
 from coordinator.writers.contract import BroughtDocument, ConfJson
-from coordinator.writers.names import PROVIDERS, BroughtName, brought
+from coordinator.writers.names import PROVIDERS, brought
 from coordinator.writers.platforms import platforms_for
+from dashboard.commands import document_of
 from lake.delta.facts import Mechanism
 
 
@@ -29,19 +30,9 @@ def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) 
         "spark_submit": spark_submit(pairs, packages),
         "pyspark_session": pyspark(pairs, packages),
         "cluster_conf": cluster_conf(pairs, packages),
-        "brought": [_brought(one) for one in brought(mechanism)],
+        "brought": [document_of(BroughtDocument, one) for one in brought(mechanism)],
         "providers": _providers(mechanism, release),
         "platforms": platforms_for(mechanism, config, pairs, packages),
-    }
-
-
-def _brought(one: BroughtName) -> BroughtDocument:
-    return {
-        "name": one.name,
-        "read_by": one.read_by,
-        "does": one.does,
-        "instead": one.instead,
-        "source": one.source,
     }
 
 

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from changes.documents import PlanDocument, PlannedResult, planned_by
 from changes.gate import Confirmation, NotConfirmed, PlanNeeded, is_too_old, read_at
 from coordinator.coordination.checks import CoordinationRequest, Operation
-from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
+from coordinator.coordination.contract import PreflightDocument, RehearsalDocument
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.models import Job
 
@@ -49,10 +49,6 @@ class CheckParams(TypedDict):
 
 
 class ActParams(CheckParams, Confirmation):
-    """`shown` are the checks that were confirmed, `checked_at` when they were made."""
-
-    shown: list[CheckDocument]
-    checked_at: str
     stated: bool
     probe: bool
 
@@ -64,8 +60,6 @@ class CheckResult(PlannedResult, total=False):
 
 
 class ActResult(CheckResult, total=False):
-    """`plan` and `refusal` are there only where it was checked again for being too old."""
-
     proofs: list[str]
 
 
@@ -128,10 +122,6 @@ class ChecksFailed(ChangeRefused):
     """The checks that were shown already refuse it."""
 
 
-class ConfirmationNeeded(NotConfirmed):
-    """What a person has to state or type is missing."""
-
-
 STATEMENTS = {
     Operation.ENABLE: "Every writer of this table is paused",
     Operation.DROP: "Every writer of this table knows how it commits afterwards",
@@ -139,17 +129,15 @@ STATEMENTS = {
 
 
 def require_stated(operation: Operation, *, stated: bool) -> None:
-    """Raise ConfirmationNeeded unless the statement about the writers was made, where the act needs one."""
+    """Raise NotConfirmed unless the statement about the writers was made, where the act needs one."""
     if operation in STATEMENTS and not stated:
-        raise ConfirmationNeeded(f"Confirm the statement: {STATEMENTS[operation].lower()}.")
+        raise NotConfirmed(f"Confirm the statement: {STATEMENTS[operation].lower()}.")
 
 
-def confirmed_plan(job: Job, change: CoordinationRequest, digest: str) -> PlanDocument:
-    """The plan of this job, if it is the one shown, made for this change and young. Raises ChangeRefused."""
+def confirmed_plan(job: Job, digest: str) -> PlanDocument:
+    """The plan of this job, if it is the one shown, and young. Raises ChangeRefused."""
     found, plan = checks_of(job), next(iter(planned_by(job)), None)
     if found is None or found["digest"] != digest or is_too_old(read_at(job)):
-        raise PreflightNeeded
-    if (found["operation"], found["uri"]) != (change.operation.value, change.uri):
         raise PreflightNeeded
     if not found["may_run"]:
         failed = next((one["sentence"] for one in found["checks"] if one["state"] == "failed"), "a check failed.")

@@ -3,13 +3,13 @@
 from functools import partial
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from changes.carrying_out import check_danger, check_shown, lake_to_change
 from changes.documents import planned_result
-from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, connection_of, is_too_old
+from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, connection_of, is_too_old, read_at
+from changes.plan import ChangePlan
 from coordinator.coordination.bulk import CheckManyParams, ManyParams, act_on_tables, check_tables
-from coordinator.coordination.carrying_out import Act, PlannedAct, carry_out, plan_now
+from coordinator.coordination.carrying_out import ActUnderWay, plan_now
 from coordinator.coordination.checks import Operation, Preflight, differing
 from coordinator.coordination.confirmed import (
     CHECK_KIND,
@@ -21,20 +21,25 @@ from coordinator.coordination.confirmed import (
     ActParams,
     CheckParams,
     change_of,
+    checks_of,
 )
 from coordinator.coordination.rehearsing import rehearse_act
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
-from lake.aws.access import Lake, open_lake
+from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
 
 
 @job_kind(CHECK_KIND, queue="aws", verb="table.check-coordination", changes_lake=False)
 def check(context: JobContext, params: CheckParams) -> str:
     """Read one table, make every check of one act and plan it; changes nothing. The result is a `CheckResult`."""
+    now, change = timezone.now(), change_of(params)
     with open_lake(lake_access(connection_of(context))) as lake, context.step("Read the table and its surroundings"):
-        checked = _plan(context, params, lake)
+        planned = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
+    context.result(planned_result(planned.made, now, lake.requests.total))
+    checked = planned.checked
     if checked.may_run:
         return f"{len(checked.checks)} checks made, none failed, {len(checked.warnings)} to weigh."
     return f"{len(checked.failures)} of {len(checked.checks)} checks failed: {checked.refusal()}"
@@ -46,11 +51,24 @@ def check(context: JobContext, params: CheckParams) -> str:
 @job_kind(KINDS[Operation.LEFTOVERS], queue="spark", verb=VERBS[Operation.LEFTOVERS])
 def act(context: JobContext, params: ActParams) -> str:
     """Do one act on one table, if the plan of now is the one that was confirmed."""
+    shown = Job.objects.get(pk=params["planned_by"])
+    if is_too_old(read_at(shown)):
+        raise JobFailed(
+            "PreflightTooOld",
+            f"{BEFORE_ANY_CHANGE}: the checks that were confirmed are older than {LASTS_IN_WORDS}. Check again.",
+        )
+    connection, confirmed = connection_of(context), partial(_confirmed, context, params, shown)
     with lake_to_change(context) as lake:
-        if is_too_old(parse_datetime(params["checked_at"])):
-            raise _too_old(context, params, lake)
-        wanted = Act(change_of(params), partial(_confirmed, context, params), params["probe"], context.job.pk)
-        return carry_out(connection_of(context), lake, wanted, context, context.result)
+        return ActUnderWay(
+            connection,
+            lake,
+            change_of(params),
+            context.job.pk,
+            context,
+            context.result,
+            confirmed,
+            params["probe"],
+        ).carry_out()
 
 
 @job_kind(REHEARSAL_KIND, queue="spark", verb="table.rehearse-coordination")
@@ -74,34 +92,16 @@ def act_on_many(context: JobContext, params: ManyParams) -> str:
     return act_on_tables(context, params, operation)
 
 
-def _plan(context: JobContext, params: CheckParams, lake: Lake) -> Preflight:
-    """Check and plan from a reading of now, for somebody to confirm."""
-    read_at, change = timezone.now(), change_of(params)
-    _, checked, made = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
-    context.result(planned_result(made, read_at, lake.requests.total))
-    return checked
-
-
-def _confirmed(context: JobContext, params: ActParams, planned: PlannedAct) -> None:
+def _confirmed(context: JobContext, params: ActParams, shown: Job, plan: ChangePlan, checked: Preflight) -> None:
     """The plan of now has to be the one that was confirmed, by the name as typed. Raises JobFailed."""
-    check_shown(planned.plan, params["digest"], _moved(params, planned.checked))
-    check_danger(context, params, planned.plan, TableUri.parse(planned.plan.subject).name, "")
+    check_shown(plan, params["digest"], _moved(shown, checked))
+    check_danger(context, params, plan, TableUri.parse(plan.subject).name, "")
 
 
-def _moved(params: ActParams, checked: Preflight) -> str:
-    moved = differing(params["shown"], checked)
+def _moved(shown: Job, checked: Preflight) -> str:
+    found = checks_of(shown)
+    moved = differing(found["checks"] if found else (), checked)
     if not moved:
         return "what the checks rest on has changed since they were shown. Check again."
     said = " ".join(f"{check.name}: {check.sentence}" for check in moved)
     return f"a check came out otherwise than shown. {said}"
-
-
-def _too_old(context: JobContext, params: ActParams, lake: Lake) -> JobFailed:
-    """The job waited too long in its queue: make the checks anew, for somebody to confirm again."""
-    with context.step("Check again, for the checks are too old"):
-        _plan(context, params, lake)
-    return JobFailed(
-        "PreflightTooOld",
-        f"{BEFORE_ANY_CHANGE}: the checks that were confirmed are older than {LASTS_IN_WORDS}. They were made anew: "
-        "confirm again on the table's page.",
-    )

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
-from changes.plan import Refusal
 from coordinator.coordination.carrying_out import CutShort, SparkAtWork, plan_now
 from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight
 from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
@@ -46,11 +45,10 @@ def rehearsal_job(situation: Situation, checked: Preflight, scratch: str) -> Spa
 def rehearse_act(context: JobContext, lake: Lake, change: CoordinationRequest) -> str:
     """Try it, keep a `RehearsalDocument` and remove what it made. Raises JobFailed, JobCancelled."""
     with context.step("Check the preconditions") as step:
-        situation, checked, made = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
-        if isinstance(made, Refusal):
-            raise JobFailed("Refused", f"{BEFORE_ANY_CHANGE}: {made.reason}")
-        step.detail = f"{len(checked.checks)} checks, none failed."
-    return _Rehearsal(context, lake, situation, checked).run()
+        planned = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
+        planned.plan()
+        step.detail = f"{len(planned.checked.checks)} checks, none failed."
+    return _Rehearsal(context, lake, planned.situation, planned.checked).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,25 +151,28 @@ class _Rehearsal:
         if found.is_empty:
             return
         with self.context.step("Remove what an earlier rehearsal left") as step:
-            refused, left = remove_leftovers(self.lake, found), self._left()
+            stays = self._not_removed(found)
             step.detail = f"{found.sentence}."
-            if not left.is_empty:
-                named = "; ".join([*left.names, *refused])
-                raise JobFailed("NotRemoved", f"{BEFORE_ANY_CHANGE}: an earlier rehearsal left what stays: {named}")
+            if stays:
+                told = f"an earlier rehearsal left what stays: {'; '.join(stays)}"
+                raise JobFailed("NotRemoved", f"{BEFORE_ANY_CHANGE}: {told}")
+
+    def _not_removed(self, found: Leftovers) -> list[str]:
+        """Remove it and read again: the names of what stays."""
+        refused, left = remove_leftovers(self.lake, found), self._left()
+        return [] if left.is_empty else [*left.names, *refused]
 
     def _remove(self, told: RehearsalDocument) -> str:
         """Remove all of the copy, read again, keep and say what is so. Begins no step: a cancelled job may not."""
         found = self._left()
-        refused = remove_leftovers(self.lake, found)
-        left = self._left()
-        told["found"], told["is_removed"] = found.sentence, left.is_empty
-        told["not_removed"] = [*left.names, *refused]
+        stays = self._not_removed(found)
+        told["found"], told["not_removed"], told["is_removed"] = found.sentence, stays, not stays
         self.context.result(RehearsalResult(rehearsal=told))
         with suppress(JobCancelled):
             self.context.log(f"The copy at {told['scratch']} was {found.sentence}.")
-        if left.is_empty:
+        if not stays:
             return f"Of the copy nothing is listed any more: {found.sentence} were removed."
-        return f"Of the copy this stays, until the next rehearsal of this table: {'; '.join(told['not_removed'])}."
+        return f"Of the copy this stays, until the next rehearsal of this table: {'; '.join(stays)}."
 
 
 def shut_out(situation: Situation, after: TableProtocol) -> Iterator[ShutOut]:

@@ -28,38 +28,26 @@ LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True)
 class WriterPolicy:
-    """One IAM policy and what it does not say; without a document where the engine cannot do it.
+    """One IAM policy and what it does not say, as `levee commits policy --json` has it; empty where the engine cannot.
 
     `name` is what the managed policy is to be called; letters that IAM does not take are hyphens in it.
     """
 
     mechanism: Mechanism
-    kind: AccessKind
+    role: AccessKind
     engine: WriterEngine
     name: str
-    document: dict[str, Any]
+    policy: dict[str, Any]
     notes: tuple[str, ...]
 
     @property
     def what(self) -> str:
         """Whom it is for."""
-        return f"A {self.kind.value} with {WORDS[self.engine]}"
+        return f"A {self.role.value} with {WORDS[self.engine]}"
 
     @property
     def text(self) -> str:
-        return json.dumps(self.document, indent=2, ensure_ascii=False) if self.document else ""
-
-    @property
-    def as_json(self) -> dict[str, Any]:
-        """`levee commits policy --json`."""
-        return {
-            "mechanism": self.mechanism.value,
-            "role": self.kind.value,
-            "engine": self.engine.value,
-            "name": self.name,
-            "policy": self.document,
-            "notes": list(self.notes),
-        }
+        return json.dumps(self.policy, indent=2, ensure_ascii=False) if self.policy else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from typing import Any
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from coordinator.settings.iam import trust_document
-from coordinator.settings.iam_names import NEW_STORES
-from coordinator.settings.permission_checks import policies
+from coordinator.settings.iam_names import NEW_STORES, policies
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
 

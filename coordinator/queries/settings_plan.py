@@ -1,9 +1,10 @@
 """Plans of settings as their page shows them: the plan, what it rests on, the rules it leaves alone, its command."""
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 from xml.etree import ElementTree
 
 from django.db.models import QuerySet
@@ -11,7 +12,6 @@ from django.urls import reverse
 
 from changes.documents import PlanDocument, PlannedResult
 from changes.pages import PlanPage
-from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore
 from coordinator.settings.actions import PLAN_KIND
 from coordinator.settings.requests import (
@@ -49,16 +49,16 @@ _BUTTONS = {
 
 @dataclass(frozen=True, slots=True)
 class RuleDiff:
-    """The rule that changes, as it was and as it will stand, and those that stay as they are, as last read.
+    """The rule that changes, as it was and as it will stand, and those that stay as they are, as S3 returned them.
 
     `what` is "added", "changed" or "removed".
     """
 
     what: str
     id: str
-    before: RuleRow | None
+    before: Mapping[str, Any] | None
     xml: str
-    kept: tuple[RuleRow, ...]
+    kept: Sequence[Mapping[str, Any]]
     more: int
     read_at: datetime | None
 
@@ -168,11 +168,11 @@ def _rule_diff(connection: Connection, change: ChangeRequest, plan: PlanDocument
     if plan is None or not isinstance(change, SetTempRule | RemoveTempRule | SetMultipartRule):
         return None
     bucket = Bucket.objects.filter(connection=connection, name=change.bucket).first()
-    rows = rule_rows((bucket.facts if bucket else {}).get("lifecycle_rules") or [])
+    rules = (bucket.facts if bucket else {}).get("lifecycle_rules") or []
     xml = plan["calls"][0]["request"]
     changed_id = change.rule if isinstance(change, RemoveTempRule) else _element(xml).findtext("ID", "")
-    before = next((row for row in rows if row.id == changed_id), None)
-    kept = tuple(row for row in rows if row.id != changed_id)
+    before = next((rule for rule in rules if rule.get("ID") == changed_id), None)
+    kept = [rule for rule in rules if rule.get("ID") != changed_id]
     return RuleDiff(
         what="removed" if not xml else "changed" if before else "added",
         id=changed_id,

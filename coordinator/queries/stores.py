@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db.models import Count
 
-from coordinator.lifecycle_rules import RuleRow, rule_rows
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding, TtlMigration
 from coordinator.protocols.verdict import State
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
@@ -39,12 +38,12 @@ class StoreRow:
 
 @dataclass(frozen=True, slots=True)
 class BucketRow:
-    """One bucket. `rules` is None where the rules could not be read."""
+    """One bucket. `rules` are as S3 returned them, None where they could not be read."""
 
     bucket: Bucket
     tables: int
     versioning: str
-    rules: tuple[RuleRow, ...] | None
+    rules: Sequence[Mapping[str, Any]] | None
     temp_rules: tuple[int, int] | None
     """Of how many tables temp files leave by a rule, and of how many tables; None where that is not known."""
 
@@ -54,10 +53,10 @@ class BucketRow:
         return 100 * len(self.rules or ()) / MOST_RULES
 
 
-def by_first_act(view: LifecycleView, rows: Sequence[RuleRow]) -> list[tuple[RuleRow, RuleReach]]:
+def by_first_act(view: LifecycleView, rules: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], RuleReach]]:
     """Each rule as read beside what it reaches, those that act on something a table needs first, by when they do."""
     never = datetime.max.replace(tzinfo=UTC)
-    return sorted(zip(rows, view.rules, strict=True), key=lambda one: one[1].first_bites_at or never)
+    return sorted(zip(rules, view.rules, strict=True), key=lambda one: one[1].first_bites_at or never)
 
 
 def store_rows(stores: Sequence[CommitStore]) -> list[StoreRow]:
@@ -162,8 +161,7 @@ def _bucket_row(bucket: Bucket, tables: int) -> BucketRow:
     versioning = str(facts.get("versioning") or UNKNOWN)
     if facts.get("mfa_delete"):
         versioning += ", MFA delete"
-    raw = facts.get("lifecycle_rules")
-    rules = tuple(rule_rows(raw)) if raw is not None else None
+    rules = facts.get("lifecycle_rules")
     return BucketRow(bucket=bucket, tables=tables, versioning=versioning, rules=rules, temp_rules=_temp_rules(facts))
 
 

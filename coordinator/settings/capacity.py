@@ -12,10 +12,9 @@ consistent.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from coordinator.protocols.stores import LOG_STORE
@@ -26,28 +25,22 @@ HEADROOM = 1.5
 """Commits come in bursts shorter than the minute they are counted in."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestCost:
-    """One kind of request: units for each commit, or for each refresh by a reader where `of_reader`."""
+Cost = tuple[str, float, float]
+"""One kind of request, with its read and write units."""
 
-    what: str
-    reads: float
-    writes: float
-    of_reader: bool = False
-
-
-LOG_STORE_COSTS = (
-    RequestCost("Newest entry, before the commit and after it: 2 consistent queries", 2, 0),
-    RequestCost("Entry of the version before: 1 consistent read", 1, 0),
-    RequestCost("Entry, incomplete and then complete: 2 puts", 0, 2),
-    RequestCost("Each refresh by a reader: 1 consistent query", 1, 0, of_reader=True),
+LOG_STORE_COSTS: tuple[Cost, ...] = (
+    ("Newest entry, before the commit and after it: 2 consistent queries", 2, 0),
+    ("Entry of the version before: 1 consistent read", 1, 0),
+    ("Entry, incomplete and then complete: 2 puts", 0, 2),
+    ("Each refresh by a reader: 1 consistent query", 1, 0),
 )
-COORDINATOR_COSTS = (
-    RequestCost("Registration, before the commit and after it: 2 reads", 1, 0),
-    RequestCost("Commit: 1 update", 0, 1),
-    RequestCost("Backfill: 1 read, 1 update", 0.5, 1),
-    RequestCost("Each refresh by a reader: 1 read", 0.5, 0, of_reader=True),
+COORDINATOR_COSTS: tuple[Cost, ...] = (
+    ("Registration, before the commit and after it: 2 reads", 1, 0),
+    ("Commit: 1 update", 0, 1),
+    ("Backfill: 1 read, 1 update", 0.5, 1),
+    ("Each refresh by a reader: 1 read", 0.5, 0),
 )
+"""Of each commit; the last of them is of a reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ class CapacityAdvice:
     commits_per_second_peak: float
     commits_last_day: int
     tables_seen: int
-    rows: tuple[tuple[str, float, float], ...]
+    rows: tuple[Cost, ...]
     provisioned_read: int
     provisioned_write: int
     on_demand: bool
@@ -68,13 +61,6 @@ class CapacityAdvice:
     short_of: str
     sentence: str
     assumptions: tuple[str, ...]
-
-
-def count_commits(moments: Iterable[datetime], now: datetime) -> tuple[int, int]:
-    """How many commits are of the last day, and how many of its busiest minute; `moments` are of any age."""
-    recent = [moment for moment in moments if now - WINDOW <= moment <= now]
-    minutes = Counter(int(moment.timestamp() // 60) for moment in recent)
-    return len(recent), max(minutes.values(), default=0)
 
 
 def advise(kind: str, commits: int, busiest_minute: int, tables: int, facts: Mapping[str, Any]) -> CapacityAdvice:
@@ -86,12 +72,12 @@ def advise(kind: str, commits: int, busiest_minute: int, tables: int, facts: Map
     rate = busiest_minute / 60
     load = facts.get("load") or {}
     advice = CapacityAdvice(
-        needed_read=_units(rate * sum(one.reads for one in costs if not one.of_reader)) if commits else None,
-        needed_write=_units(rate * sum(one.writes for one in costs if not one.of_reader)) if commits else None,
+        needed_read=_units(rate * sum(reads for _, reads, _ in costs[:-1])) if commits else None,
+        needed_write=_units(rate * sum(writes for _, _, writes in costs[:-1])) if commits else None,
         commits_per_second_peak=rate,
         commits_last_day=commits,
         tables_seen=tables,
-        rows=tuple((one.what, one.reads, one.writes) for one in costs),
+        rows=costs,
         provisioned_read=facts.get("read_capacity") or 0,
         provisioned_write=facts.get("write_capacity") or 0,
         on_demand=facts.get("billing") == "on_demand",

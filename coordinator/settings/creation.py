@@ -3,7 +3,7 @@
 from changes.calls import Call
 from changes.plan import NOTHING_TO_DO, ChangePlan
 from coordinator.protocols.stores import LOG_STORE, TTL_ATTRIBUTE
-from coordinator.settings.equivalents import created
+from coordinator.settings.equivalents import of_table
 from coordinator.settings.requests import CreateStore, NotPlanned
 from coordinator.settings.store_calls import (
     ACTIVE,
@@ -49,7 +49,9 @@ def creation_plan(change: CreateStore, facts: StoreFacts) -> ChangePlan:
         calls=calls,
         conditions=(f"No DynamoDB table {change.name} exists in {facts.region}, or one that this plan began.",),
         consequences=_consequences(change),
-        equivalents=created(facts, (call for call in calls if isinstance(call, StoreCall))),
+        equivalents=of_table(
+            facts, (call for call in calls if isinstance(call, StoreCall)), "Once the AWS CLI has made the table:"
+        ),
         beside=beside_delta(change),
     )
 

@@ -10,14 +10,11 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from changes.plan import Equivalents
-from coordinator.protocols.stores import TTL_ATTRIBUTE
-from coordinator.settings.store_calls import TTL_ON, StoreCall, ttl_call
+from coordinator.settings.store_calls import StoreCall
 from coordinator.settings.store_facts import StoreFacts
 from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, sdk_rules
 
 _TABLE, _RULES = "aws_dynamodb_table", "aws_s3_bucket_lifecycle_configuration"
-_WAIT = "wait until describe-time-to-live says DISABLED, up to an hour"
-_HCL_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _commands(calls: Iterable[StoreCall], region: str) -> Iterator[str]:
@@ -30,32 +27,9 @@ def _commands(calls: Iterable[StoreCall], region: str) -> Iterator[str]:
             yield f"aws dynamodb wait table-exists {where} --table-name {shlex.quote(call.table)}"
 
 
-def created(facts: StoreFacts, calls: Iterable[StoreCall]) -> Equivalents:
-    """A table that is not there yet: Terraform can take it over once it is."""
-    return _of_table(facts, _commands(calls, facts.region), "Once the AWS CLI has made the table:")
-
-
-def changed(facts: StoreFacts, calls: Iterable[StoreCall], declares: str) -> Equivalents:
-    """A table with what its Terraform resource declares afterwards."""
-    return _of_table(facts, _commands(calls, facts.region), f"Then set {declares} in it.")
-
-
-def _of_table(facts: StoreFacts, commands: Iterable[str], says: str) -> Equivalents:
-    return Equivalents("\n".join(commands), imported(_TABLE, facts.name, facts.region, says))
-
-
-def ttl_moved(facts: StoreFacts) -> Equivalents:
-    """TTL from one attribute to expireTime: off by the old one, a wait, on by the new one."""
-    found = facts.description
-    old, is_on = (found.ttl_attribute or "", found.ttl_status in TTL_ON) if found else ("", False)
-    if is_on and not old:
-        return Equivalents(not_offered=f"DynamoDB does not say by which attribute TTL of {facts.name} is on.")
-    off = [ttl_call(facts.name, old, facts.arn, on=False)] if is_on else []
-    on = [ttl_call(facts.name, TTL_ATTRIBUTE, facts.arn, on=True)]
-    first = f"set enabled = false in its block ttl and apply it, {_WAIT}, then " if is_on else f"{_WAIT}, then "
-    says = f"Then {first}set {ttl_block(TTL_ATTRIBUTE, on=True)} in it."
-    commands = (*_commands(off, facts.region), f"# W{_WAIT[1:]}.", *_commands(on, facts.region))
-    return _of_table(facts, commands, says)
+def of_table(facts: StoreFacts, calls: Iterable[StoreCall], says: str) -> Equivalents:
+    """Calls for one table; `says` is what to do in Terraform besides taking the table over."""
+    return Equivalents("\n".join(_commands(calls, facts.region)), imported(_TABLE, facts.name, facts.region, says))
 
 
 def ttl_block(attribute: str, *, on: bool) -> str:
@@ -98,5 +72,4 @@ def imported(resource: str, identifier: str, region: str, says: str) -> str:
 
 def hcl(text: str) -> str:
     """A string of Terraform's language with no template in it."""
-    escaped = "".join(_HCL_ESCAPES.get(one, one) for one in text)
-    return f'"{escaped.replace("${", "$${").replace("%{", "%%{")}"'
+    return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")

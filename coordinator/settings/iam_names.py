@@ -1,15 +1,21 @@
-"""What a connection uses, from its rows: the names, accounts and keys that policies speak of."""
+"""What a connection uses, from its rows: the names, accounts and keys that policies speak of, and those policies."""
 
 from collections.abc import Iterable, Iterator
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
-from coordinator.settings.iam import Names
+from coordinator.settings.iam import FeaturePolicy, Names
+from coordinator.settings.iam_features import feature_policies
 from dashboard.connections.models import Connection
 from lake.aws.arns import KmsKey, kms_key, partition_of
 from lake.delta.uri import table_uri
 
 NEW_STORES = "delta_"
 """How the names of new stores begin where nobody says otherwise: delta_log is Delta's own."""
+
+
+def policies(connection: Connection, account: str = "*", new_stores: str = NEW_STORES) -> tuple[FeaturePolicy, ...]:
+    """The policy of each feature for this connection's real names."""
+    return feature_policies(names_of(connection, account, new_stores))
 
 
 def names_of(connection: Connection, account: str = "*", new_stores: str = NEW_STORES) -> Names:

@@ -2,12 +2,20 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 from django.urls import reverse
 from django.utils import timezone
 
-from changes.calls import Result, Sending
-from changes.carrying_out import Snapshots, carry_out_in_one_step, check_danger, check_shown, lake_to_change
+from changes.calls import Sending
+from changes.carrying_out import (
+    Snapshots,
+    carry_out_in_one_step,
+    check_danger,
+    check_shown,
+    lake_to_change,
+    stopped_in_words,
+)
 from changes.documents import planned_result
 from changes.execution import Execution
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
@@ -16,7 +24,7 @@ from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import observe_bucket, observe_store
 from coordinator.own_records import records_for
 from coordinator.settings.actions import LOSING_VERB, PLAN_KIND, VERBS, ChangeParams, PlanChangeParams, PlanChangeResult
-from coordinator.settings.permission_checks import Permissions, check_all
+from coordinator.settings.iam_names import policies
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
     ChangeRequest,
@@ -34,10 +42,18 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobResult
 from dashboard.jobs.registry import NoParams, job_kind
 from lake.aws.access import Lake, open_lake
+from lake.aws.held_permissions import PermissionJudge
 
 
-class PermissionsResult(JobResult, Permissions):
+class PermissionsResult(JobResult):
+    """Which permissions an identity has; `identity` is an ARN, "" where nobody knows it.
+
+    Each has `feature`, `action` and `resource`, and `held`, `how` and `reason` as in `HeldPermission`.
+    """
+
     checked_at: str
+    identity: str
+    permissions: list[dict[str, str]]
 
 
 MOST_SHOWN = 100
@@ -62,19 +78,35 @@ def plan_change(context: JobContext, params: PlanChangeParams) -> str:
 
 @job_kind("check-permissions", queue="aws", verb="lake.plan-upkeep", changes_lake=False)
 def check_permissions(context: JobContext, params: NoParams) -> str:
-    """Find out which permissions the connection has, one by one. Changes nothing."""
+    """Find out which permissions the connection has, one by one, as IAM simulates what its policies would grant.
+
+    Changes nothing, and no single refusal ends it.
+    """
     connection = connection_of(context)
+    found: dict[tuple[str, ...], dict[str, str]] = {}
     with open_lake(lake_access(connection)) as lake, context.step("Check each permission"):
-        found = check_all(connection, lake, context.progress, context.check_cancelled)
-    held = [one["held"] for one in found["permissions"]]
+        judge = PermissionJudge(lake.services)
+        account = judge.identity.account if judge.identity else "*"
+        grants = [(policy.feature, grant) for policy in policies(connection, account) for grant in policy.grants]
+        wanted = [(feature, grant, resource) for feature, grant in grants for resource in grant.resources]
+        for done, (feature, grant, resource) in enumerate(wanted, start=1):
+            context.check_cancelled()
+            # What IAM has to be told of a request that it only imagines.
+            fixed = {key: values[0] for _, key, values in grant.conditions if key.startswith("kms:")}
+            judged = judge.judge(judge.principal, grant.actions, resource, {"aws:ResourceAccount": account, **fixed})
+            for action, one in judged.items():
+                permission = {"feature": feature, "action": action, "resource": resource, **asdict(one)}
+                found[tuple(permission.values())] = permission
+            context.progress(done, len(wanted))
     context.result(
         PermissionsResult(
             checked_at=timezone.now().isoformat(),
             requests=lake.requests.total,
-            identity=found["identity"],
-            permissions=found["permissions"],
+            identity=judge.identity.arn if judge.identity else "",
+            permissions=list(found.values()),
         )
     )
+    held = [one["held"] for one in found.values()]
     return f"{held.count('yes'):,} held, {held.count('no'):,} missing, {held.count('unknown'):,} not known."
 
 
@@ -137,13 +169,7 @@ def _closing(context: JobContext, plan: ChangePlan, execution: Execution, change
         return f"{plan.title}: begun. {execution.outcomes[-1].sentence}"
     if end is None:
         return f"{plan.title}: done. {execution.outcomes[-1].sentence}"
-    changed = any(one.result is Result.DONE for one in execution.outcomes)
-    place = (
-        f"Stopped at call {len(execution.outcomes)} of {len(plan.calls)}" if changed else "Stopped before any change"
-    )
-    if end.result is Result.FAILED and not changed:
-        place = "Failed"
-    raise JobFailed(end.code or "Stopped", f"{place}: {end.sentence}")
+    raise JobFailed(end.code or "Stopped", stopped_in_words(execution))
 
 
 def _pause(context: JobContext) -> None:

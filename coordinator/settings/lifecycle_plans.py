@@ -22,7 +22,7 @@ from coordinator.settings.lifecycle_merge import (
     with_rule,
     without_rule,
 )
-from coordinator.settings.requests import NotPlanned, RemoveTempRule, SetMultipartRule, SetTempRule, or_refusal
+from coordinator.settings.requests import NotPlanned, RemoveTempRule, SetMultipartRule, SetTempRule
 from lake.aws.lifecycle import Lifecycle, RawRule, parse_rule
 
 LifecycleChange = SetTempRule | RemoveTempRule | SetMultipartRule
@@ -54,9 +54,8 @@ class BucketFacts:
     longest_commits: Mapping[str, float] = field(default_factory=dict)
 
 
-@or_refusal
 def plan_lifecycle(change: LifecycleChange, facts: BucketFacts, now: datetime) -> ChangePlan:
-    """The one write that makes the change."""
+    """The one write that makes the change. Raises NotPlanned."""
     lifecycle = _changeable(facts)
     match change:
         case SetTempRule():

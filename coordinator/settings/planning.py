@@ -6,7 +6,15 @@ from datetime import datetime
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import CommitStore, DeltaTable, TtlMigration
 from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle
-from coordinator.settings.requests import ChangeRequest, CleanWriterTest, OfBucket, SetTempRule, Sweep
+from coordinator.settings.requests import (
+    ChangeRequest,
+    CleanWriterTest,
+    NotPlanned,
+    OfBucket,
+    SetTempRule,
+    Sweep,
+    subject_name,
+)
 from coordinator.settings.store_calls import describe
 from coordinator.settings.store_facts import StoreFacts
 from coordinator.settings.store_plans import plan_store
@@ -32,6 +40,15 @@ def plan_now(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ChangePlan | Refusal:
     """Read and plan; nothing is changed. Raises AwsError where the store or bucket cannot be read at all."""
+    try:
+        return _plan(connection, lake, change, now, progress)
+    except NotPlanned as refused:
+        return Refusal(change.ACT, subject_name(change), str(refused), refused.why)
+
+
+def _plan(
+    connection: Connection, lake: Lake, change: ChangeRequest, now: datetime, progress: Callable[[int, int], None]
+) -> ChangePlan:
     if isinstance(change, Sweep):
         return plan_sweep(change, connection, lake, now, progress)
     if isinstance(change, CleanWriterTest):
@@ -57,8 +74,8 @@ def read_store(connection: Connection, lake: Lake, store_name: str, now: datetim
         kind=store.kind,
         account=account_of(lake) if found is None else "",
         is_migrating=TtlMigration.objects.filter(store=store, finished_at=None).exists(),
-        expired=counts.past_their_time,
-        incomplete=counts.incomplete,
+        expired=counts["past_their_time"],
+        incomplete=counts["incomplete"],
         before_ttl=tuple(table.name for table in tables_before_ttl(store)),
         advice=capacity_advice(store, now),
     )

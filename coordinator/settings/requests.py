@@ -1,25 +1,17 @@
 """What may be asked for of a commit store or a bucket, as values that a form, a command and a job all share."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, get_args
+from typing import Any, ClassVar, get_args
 
-from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 
 _STORE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _KEY_ARN = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(key|alias)/[A-Za-z0-9/_-]{1,250}")
 _TOKEN = re.compile(r"[0-9a-f]{32}")
-_TAG = re.compile(r"[\w .:/=+@-]*")
-MOST_TAGS = 50
-LONGEST_PREFIX = 1024
-
-MOST_UNITS = 40_000
-"""Capacity units that DynamoDB gives one table by default, in each direction; asking for more needs AWS support."""
 
 MOST_DAYS = 36_500
 
@@ -44,11 +36,9 @@ class Capacity:
         return self.read == 0 and self.write == 0
 
     def check(self) -> None:
-        if self.on_demand:
-            return
         for name, units in (("read", self.read), ("write", self.write)):
-            told = f"Give 1 to {MOST_UNITS:,} {name} units a second, or 0 of both for on demand."
-            _require(name, 1 <= units <= MOST_UNITS, told)
+            told = f"Give at least 1 {name} unit a second, or 0 of both for on demand."
+            _require(name, self.on_demand or units >= 1, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,6 @@ class CreateStore:
         is_key = self.encryption in ("", "aws") or _KEY_ARN.fullmatch(self.encryption) is not None
         told = "Give the ARN of a KMS key, `aws` for the account's own, or nothing for the key of DynamoDB."
         _require("encryption", is_key, told)
-        _check_tags(self.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,25 +265,6 @@ class NotPlanned(Exception):
         self.why = why
 
 
-P = ParamSpec("P")
-Change = TypeVar("Change", bound=ChangeRequest)
-
-
-def or_refusal(
-    plan: Callable[Concatenate[Change, P], ChangePlan],
-) -> Callable[Concatenate[Change, P], ChangePlan | Refusal]:
-    """The planner of a change, with what it raises as NotPlanned for its answer."""
-
-    @wraps(plan)
-    def planned(change: Change, /, *args: P.args, **kwargs: P.kwargs) -> ChangePlan | Refusal:
-        try:
-            return plan(change, *args, **kwargs)
-        except NotPlanned as refused:
-            return Refusal(change.ACT, subject_name(change), str(refused), refused.why)
-
-    return planned
-
-
 def _require(field: str, holds: object, sentence: str) -> None:
     if not holds:
         raise ChangeInvalid(field, sentence)
@@ -312,22 +282,5 @@ def _check_store(name: str) -> None:
 def _check_prefix(prefix: str) -> None:
     """A key prefix without slashes at its ends; "" is the root of the bucket."""
     _require("prefix", prefix == prefix.strip("/"), "Give the key prefix without slashes at its ends.")
-    try:
-        size = len(prefix.encode())
-    except UnicodeEncodeError as error:
-        raise ChangeInvalid("prefix", "The prefix is not valid Unicode.") from error
-    too_long = f"A key has at most {LONGEST_PREFIX:,} bytes, and this prefix leaves no room for _delta_log/.tmp/."
-    _require("prefix", size <= LONGEST_PREFIX - len("/_delta_log/.tmp/"), too_long)
-    is_plain = all(ord(letter) >= 32 for letter in prefix)
+    is_plain = all(ord(letter) >= 32 and not "\ud800" <= letter <= "\udfff" for letter in prefix)
     _require("prefix", is_plain, "A lifecycle rule cannot name a prefix with control characters.")
-
-
-def _check_tags(tags: tuple[tuple[str, str], ...]) -> None:
-    """AWS's rules for tags: at most 50, keys of 1 to 128, values of up to 256 characters, none of them twice."""
-    _require("tags", len(tags) <= MOST_TAGS, f"A DynamoDB table has at most {MOST_TAGS} tags.")
-    for key, value in tags:
-        is_short = 1 <= len(key) <= 128 and len(value) <= 256
-        told = f"The tag {key[:40]!r} is not one that AWS takes: letters, digits, spaces and . : / = + @ - _."
-        _require("tags", is_short and _TAG.fullmatch(key) and _TAG.fullmatch(value), told)
-        _require("tags", not key.lower().startswith("aws:"), "Tags that begin with aws: belong to AWS.")
-    _require("tags", len({key for key, _ in tags}) == len(tags), "A tag is named twice.")

@@ -88,7 +88,8 @@ class StoreCall(LakeCall):
             found = None
         if found is not None and not differing(found, self.after):
             return done(f"{self.table}: done, though DynamoDB's answer was {error.code}.")
-        return Answer(Result.FAILED, self._refused(error), error.code)
+        sentence = f"{self.verb} of {self.table} was refused, and nothing was changed by it: {error}"
+        return Answer(Result.FAILED, sentence, error.code)
 
     def _after_change(self, sending: Sending) -> Answer:
         took = f"DynamoDB took {self.verb} of {self.table}"
@@ -110,20 +111,6 @@ class StoreCall(LakeCall):
             if found is not None and found.status == "ACTIVE" and not differing(found, self.after):
                 return found
         return found
-
-    def _refused(self, error: AwsError) -> str:
-        """One sentence: what was refused, that nothing was changed, and what to do where that is known."""
-        said = str(error).rstrip(".")
-        if "kms" in error.message.lower():
-            return (
-                f"{self.verb} of {self.table} was refused for its KMS key, and nothing was changed: {said}. Let this "
-                "connection and DynamoDB use the key, or choose another encryption."
-            )
-        if error.code in ("LimitExceededException", "ResourceInUseException"):
-            return (
-                f"DynamoDB takes no such change of {self.table} now, and nothing was changed: {said}. Try again later."
-            )
-        return f"{self.verb} of {self.table} was refused, and nothing was changed by it: {said}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,6 @@ SettingValue = str | int | bool | None | tuple[object, ...]
 
 EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys(), "commit_coordinator": coordinator_items.expected_keys()}
 NOUNS = {LOG_STORE: "log store", "commit_coordinator": "coordinator"}
-_WAITING = {
-    "CREATING": "DynamoDB is still creating it: try again when it is ACTIVE, in about a minute.",
-    "UPDATING": "DynamoDB is at work on another change of it: try again when it is ACTIVE.",
-    "DELETING": "it is being deleted, with every commit not yet published.",
-    "INACCESSIBLE_ENCRYPTION_CREDENTIALS": "DynamoDB may not use its KMS key: let DynamoDB use the key again, within "
-    "7 days, before DynamoDB archives the table.",
-    "ARCHIVING": "DynamoDB archives it, for it may not use its KMS key.",
-    "ARCHIVED": "it is archived, for DynamoDB could not use its KMS key: it has to be restored from a backup.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +52,8 @@ def require_changeable(facts: StoreFacts) -> StoreDescription:
             "absent", f"There is no DynamoDB table {facts.name} in {facts.region}: nothing can be changed."
         )
     if found.status != "ACTIVE":
-        reason = _WAITING.get(found.status, f"DynamoDB says {found.status or 'nothing'} of it, not ACTIVE.")
-        raise NotPlanned("not-active", f"Nothing was changed of {facts.name}: {reason}")
+        told = f"DynamoDB says {found.status or 'nothing'} of {facts.name}, not ACTIVE: nothing was changed."
+        raise NotPlanned("not-active", told)
     require_kind(facts.name, found, facts.kind)
     return found
 

@@ -3,11 +3,11 @@
 from typing import assert_never
 
 from changes.calls import Call
-from changes.plan import NOTHING_TO_DO, ChangePlan
+from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
 from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.settings.creation import creation_plan
-from coordinator.settings.equivalents import changed, ttl_block, ttl_moved
+from coordinator.settings.equivalents import of_table, ttl_block
 from coordinator.settings.requests import (
     Capacity,
     ChangeCapacity,
@@ -18,7 +18,6 @@ from coordinator.settings.requests import (
     EnableTtl,
     MigrateTtl,
     NotPlanned,
-    or_refusal,
 )
 from coordinator.settings.store_calls import (
     ACTIVE,
@@ -39,9 +38,8 @@ from lake.aws.dynamodb import StoreDescription
 StoreChange = CreateStore | ChangeCapacity | ChangeProtection | ChangeRecovery | EnableTtl | MigrateTtl | DisableTtl
 
 
-@or_refusal
 def plan_store(change: StoreChange, facts: StoreFacts) -> ChangePlan:
-    """The calls that make the change on the table as it is."""
+    """The calls that make the change on the table as it is. Raises NotPlanned."""
     if isinstance(change, CreateStore):
         return creation_plan(change, facts)
     found = require_changeable(facts)
@@ -95,10 +93,6 @@ def _declares_capacity(wanted: Capacity) -> str:
     return f'billing_mode = "PROVISIONED", read_capacity = {wanted.read} and write_capacity = {wanted.write}'
 
 
-def _hcl(value: bool) -> str:
-    return str(value).lower()
-
-
 def _of_capacity(wanted: Capacity, facts: StoreFacts) -> tuple[str, ...]:
     told = ["Commits and readers go on meanwhile."]
     advice = facts.advice
@@ -132,7 +126,7 @@ def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescrip
     danger = "" if change.on else "One call can then delete the store, with every commit not yet published."
     title, declares = (
         f"Switch deletion protection of {change.name} {word}",
-        f"deletion_protection_enabled = {_hcl(change.on)}",
+        f"deletion_protection_enabled = {str(change.on).lower()}",
     )
     return _plan(change, facts, title, (call,), (told,), declares, danger)
 
@@ -151,7 +145,7 @@ def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription
     told = "The table can then be restored, into a new one, as of any second of the last 35 days from now on."
     danger = "" if change.on else "The backups of the last 35 days go at once and do not come back."
     title = f"Switch point-in-time recovery of {change.name} {word}"
-    declares = f"point_in_time_recovery {{ enabled = {_hcl(change.on)} }}"
+    declares = f"point_in_time_recovery {{ enabled = {str(change.on).lower()} }}"
     return _plan(change, facts, title, (call,), (told,) if change.on else (), declares, danger)
 
 
@@ -213,7 +207,9 @@ def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription)
         calls,
         told,
         conditions=_conditions(facts),
-        equivalents=ttl_moved(facts),
+        equivalents=Equivalents(
+            not_offered="it takes two changes with up to an hour between them: plan to switch TTL off, and then on."
+        ),
     )
 
 
@@ -284,7 +280,7 @@ def _plan(
         consequences,
         conditions=_conditions(facts),
         danger=danger,
-        equivalents=changed(facts, calls, declares),
+        equivalents=of_table(facts, calls, f"Then set {declares} in it."),
     )
 
 

@@ -27,8 +27,8 @@ def _nothing_seen(version: int) -> None:
     return None
 
 
-MOST_SHOWN = 500
-"""Files for which a plan writes out a command."""
+MOST_SHOWN = 3
+"""Files that a plan names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Tally:
     deleted: int = 0
     deleted_bytes: int = 0
     changed: int = 0
-    shown: list[TempFile] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -110,7 +110,7 @@ class Tally:
         if file.verdict == FINISHED:
             self.finished_bytes += file.size
             if len(self.shown) < MOST_SHOWN:
-                self.shown.append(file)
+                self.shown.append(file.key)
 
 
 def temp_files(call: SweepTable, lake: "Lake") -> Iterator[TempFile]:

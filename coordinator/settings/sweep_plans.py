@@ -1,6 +1,5 @@
 """The plan of a sweep is its dry run: each table is listed and judged, and nothing is deleted."""
 
-import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,7 +12,7 @@ from coordinator.observation.elsewhere import held_elsewhere, rows_elsewhere, se
 from coordinator.observation.surveys import Place
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
-from coordinator.settings.requests import NotPlanned, Sweep, or_refusal
+from coordinator.settings.requests import NotPlanned, Sweep
 from coordinator.settings.sweep import FINISHED, SweepTable, Tally, sweep_table
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -23,7 +22,6 @@ MOST_TABLES = 500
 """Tables that one sweep cleans; the next takes the rest."""
 
 
-@or_refusal
 def plan_sweep(
     change: Sweep,
     connection: Connection,
@@ -33,7 +31,7 @@ def plan_sweep(
 ) -> ChangePlan:
     """Judge every old temp file of the tables; `progress` hears how many of them are done, and may raise.
 
-    Raises AwsError.
+    Raises NotPlanned, AwsError.
     """
     if now - change.moment < timedelta(seconds=QUIET_SECONDS):
         raise NotPlanned(
@@ -126,35 +124,22 @@ def _plan(
             "entry names another file, or the version's checksum is of another transaction.",
         ),
         consequences=(*_consequences(whole, len(with_files)), *left_out),
-        equivalents=_equivalents(change, whole),
+        equivalents=Equivalents(
+            not_offered="each file is judged once more just before its deletion, which no command does."
+        ),
     )
 
 
 def _consequences(tally: Tally, tables: int) -> list[str]:
     told = [
         f"{counted(tally.verdicts[FINISHED], 'finished temp file')}, {tally.finished_bytes:,} B, found in this dry "
-        f"run; among them {joined([file.key for file in tally.shown[:3]])}.",
+        f"run; among them {joined(tally.shown)}.",
         *_kept(tally),
         "Each is deleted only if it still has the ETag that was read.",
     ]
     if tables > MOST_TABLES:
         told.append(f"{thousands(tables - MOST_TABLES)} more tables have such files and stay for the next sweep.")
     return told
-
-
-def _equivalents(change: Sweep, tally: Tally) -> Equivalents:
-    """A sweep is no setting that could be declared; its deletions have commands."""
-    bucket = shlex.quote(change.bucket)
-    lines = [
-        f"aws s3api delete-object --bucket {bucket} --key {shlex.quote(file.key)} --if-match {shlex.quote(file.etag)}"
-        for file in tally.shown
-    ]
-    if more := tally.verdicts[FINISHED] - len(lines):
-        lines.append(
-            f"# {counted(more, 'more file')}, each judged finished, {'has' if more == 1 else 'have'} no line here: run "
-            "these, then plan the sweep again for the next."
-        )
-    return Equivalents("\n".join(lines))
 
 
 def _kept(tally: Tally) -> list[str]:

@@ -72,15 +72,11 @@ def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Tt
         return TtlStep(Phase.FAILED, f"TTL could not be switched {word}: {said}.")
     waiting = Phase.DISABLING if send == "disable" else Phase.ENABLING
     at = now + ASK_AGAIN
-    if error.code == "ValidationException":
-        detail = (
-            f"DynamoDB takes one change of TTL in about an hour and refuses to switch it {word} yet: asked again at "
-            f"{at:%H:%M} UTC. It said: {error.message.rstrip('.')}."
-        )
-        return TtlStep(waiting, detail, wait=ASK_AGAIN)
-    return TtlStep(
-        waiting, f"TTL could not be switched {word} yet, and is tried again at {at:%H:%M} UTC: {said}.", wait=ASK_AGAIN
+    detail = (
+        f"TTL could not be switched {word} yet, for DynamoDB takes one change in about an hour; tried again at "
+        f"{at:%H:%M} UTC: {said}."
     )
+    return TtlStep(waiting, detail, wait=ASK_AGAIN)
 
 
 def _on_expire_time(seen: StoreDescription) -> TtlStep:

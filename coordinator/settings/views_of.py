@@ -1,9 +1,11 @@
 """What pages and commands show of stores and buckets beyond their settings, from the records alone."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import TypedDict, cast
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Q
+from django.db.models.functions import TruncMinute
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -12,22 +14,17 @@ from coordinator.observation.bucket_contents import tables_in
 from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.protocols.wording import counted
-from coordinator.settings.capacity import WINDOW, CapacityAdvice, advise, count_commits
+from coordinator.settings.capacity import WINDOW, CapacityAdvice, advise
 from coordinator.settings.rule_reach import LifecycleView, view_of_rules
 
-MOST_COMMITS = 200_000
-"""Commits of a day that are counted minute by minute; more than two a second do not change the advice's kind."""
 
-
-@dataclass(frozen=True, slots=True)
-class ExpiryCounts:
+class ExpiryCounts(TypedDict):
     """Entries that Levee keeps of a log store: past their time and still there, and those that never expire."""
 
     past_their_time: int
-    oldest_past: datetime | None
     incomplete: int
-    with_commit_time: int
     complete_without_time: int
+    with_commit_time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +45,23 @@ class ExpiryFacts:
 def capacity_advice(store: CommitStore, now: datetime | None = None) -> CapacityAdvice:
     """Needed units for the commits of the last day through this store, beside what it has."""
     now = now or timezone.now()
-    commits = Commit.objects.filter(table__store=store, table__gone_at=None, modified_at__gte=now - WINDOW)
-    moments = commits.order_by("-modified_at").values_list("modified_at", flat=True)[:MOST_COMMITS]
+    commits = Commit.objects.filter(table__store=store, table__gone_at=None, modified_at__range=(now - WINDOW, now))
+    minutes = commits.annotate(minute=TruncMinute("modified_at")).values("minute").annotate(made=Count("pk"))
+    made = [one["made"] for one in minutes.order_by()]
     tables = DeltaTable.objects.filter(store=store, gone_at=None).count()
-    seen, busiest_minute = count_commits((one for one in moments if one), now)
-    return advise(store.kind, seen, busiest_minute, tables, store.facts)
+    return advise(store.kind, sum(made), max(made, default=0), tables, store.facts)
 
 
 def expiry_counts(store: CommitStore, now: datetime | None = None) -> ExpiryCounts:
     """Count the entries of a log store that Levee keeps; all 0 for a coordinator."""
     moment = int((now or timezone.now()).timestamp())
-    past = Q(complete=True, expire_time__lt=moment)
     found = Entry.objects.filter(store=store, store__kind=CommitStore.Kind.LOG_STORE).aggregate(
-        past=Count("pk", filter=past),
-        oldest=Min("expire_time", filter=past),
+        past_their_time=Count("pk", filter=Q(complete=True, expire_time__lt=moment)),
         incomplete=Count("pk", filter=Q(complete=False)),
-        commit_time=Count("pk", filter=Q(commit_time__isnull=False)),
-        timeless=Count("pk", filter=Q(complete=True, expire_time=None)),
+        complete_without_time=Count("pk", filter=Q(complete=True, expire_time=None)),
+        with_commit_time=Count("pk", filter=Q(commit_time__isnull=False)),
     )
-    return ExpiryCounts(
-        found["past"], _moment(found["oldest"]), found["incomplete"], found["commit_time"], found["timeless"]
-    )
+    return cast("ExpiryCounts", found)
 
 
 def tables_before_ttl(store: CommitStore) -> list[DeltaTable]:
@@ -108,20 +101,9 @@ def _expiry_sentence(kind: str, status: str, attribute: str, counts: ExpiryCount
     if kind == COMMIT_COORDINATOR:
         return "TTL is off, as it has to be." if status == "DISABLED" else f"TTL is {where}, and must be off here."
     told = [f"TTL is {where}."]
-    if counts.past_their_time:
-        verb = "is past its time" if counts.past_their_time == 1 else "are past their time"
-        told.append(f"{counted(counts.past_their_time, 'entry', 'entries')} {verb} and still there.")
-    if counts.incomplete:
-        told.append(
-            f"{counted(counts.incomplete, 'incomplete entry', 'incomplete entries')} would never expire: without "
-            "expireTime, TTL leaves them."
-        )
+    if past := counts["past_their_time"]:
+        told.append(f"{counted(past, 'entry is past its', 'entries are past their')} time and still there.")
+    if waiting := counts["incomplete"]:
+        entries = counted(waiting, "incomplete entry", "incomplete entries")
+        told.append(f"{entries} would never expire: without expireTime, TTL leaves them.")
     return " ".join(told)
-
-
-def _moment(seconds: int | None) -> datetime | None:
-    """None for what a writer set to no moment at all."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
-    except (OverflowError, OSError, ValueError):
-        return None

@@ -1,7 +1,7 @@
 """What a person may do with self-tests of writers. Pages and commands both call these."""
 
+import secrets
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
@@ -13,7 +13,7 @@ from coordinator.coordination.session_conf import coordinator_json
 from coordinator.coordination.writer_configs import writer_config_of_store
 from coordinator.models import CommitStore, WriterTest
 from coordinator.writer_tests.judging import WriterTestState
-from coordinator.writer_tests.places import new_token, scratch_place
+from coordinator.writer_tests.places import scratch_place
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.audit.log import record
@@ -36,7 +36,7 @@ def make_test(actor: Actor, store: CommitStore, at: str) -> WriterTest:
     Raises NotAllowed, NoPlaceForTest.
     """
     require(actor, MAKE_VERB, target=store.name, connection=store.connection)
-    token = new_token()
+    token = secrets.token_hex(16)
     place = scratch_place(at, token)
     with transaction.atomic():
         test = WriterTest.objects.create(
@@ -75,12 +75,7 @@ def script_of(token: str, uri: str, properties: Mapping[str, str]) -> str:
     pairs = [f"        {python_literal(key)}: {python_literal(value)}," for key, value in properties.items()]
     values = "\n".join(["    {", *pairs, "    },"]) if pairs else "    {},"
     words = f"    {python_literal(token)},\n    {python_literal(uri)},"
-    return f"{_in_session()}\n\nrun_writer_test(\n    spark,\n{words}\n{values}\n)\n"
-
-
-@cache
-def _in_session() -> str:
-    return IN_SESSION.read_text(encoding="utf-8")
+    return f"{IN_SESSION.read_text(encoding='utf-8')}\n\nrun_writer_test(\n    spark,\n{words}\n{values}\n)\n"
 
 
 def check_test(actor: Actor, test: WriterTest, *, here: bool = False) -> Job:

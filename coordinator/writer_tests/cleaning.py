@@ -11,15 +11,13 @@ from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, 
 from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.models import WriterTest
 from coordinator.scratch import Leftovers, ScratchFolder, StoresToAsk, read_leftovers, remove_leftovers
-from coordinator.settings.requests import CleanWriterTest, NotPlanned, or_refusal
-from coordinator.writer_tests.places import FOLDER
+from coordinator.settings.requests import CleanWriterTest, NotPlanned
+from coordinator.writer_tests.places import FOLDER, MOST_OBJECTS, folder_of
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 
 QUIET = timedelta(minutes=1)
 """A script that wrote within this time may be at work."""
-MOST_OBJECTS = 1_000
-"""A test leaves about sixty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class RemoveScratch(LakeCall):
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        items = {one.store for one in (*self.found.entries, *self.found.registrations)}
+        items = {one.store for one in self.found.items}
         return (
             Permission("s3:DeleteObject", f"{bucket_arn(self.folder.bucket)}/{self.folder.listed}*"),
             Permission("s3:ListBucket", bucket_arn(self.folder.bucket)),
@@ -61,7 +59,7 @@ class RemoveScratch(LakeCall):
         if now.is_empty:
             return already(f"Nothing is left of {self.folder.listed}.")
         if now.unread:
-            raise Stop(f"Not all of it could be looked at, and nothing was deleted: {'; '.join(now.unread)}")
+            raise Stop(f"Not all of it could be looked at, and nothing was deleted: {'; '.join(now.refused)}")
         if came := [one.name for one in now.all if one not in self.found.all]:
             raise Stop(f"{came[0]} came or changed since it was read: the script is at work. Plan it again.")
         refused = remove_leftovers(sending.lake, self.found, sending.took)
@@ -71,13 +69,12 @@ class RemoveScratch(LakeCall):
         return done(f"{self.found.sentence} were deleted; nothing is left of {self.folder.listed}.")
 
 
-@or_refusal
 def plan_clean(change: CleanWriterTest, connection: Connection, lake: Lake, now: datetime) -> ChangePlan:
-    """Read and plan; nothing is changed."""
+    """Read and plan; nothing is changed. Raises NotPlanned."""
     test = test_of(connection, change)
     if test is None:
         raise NotPlanned("unknown", f"{connection.name} has no writer test {change.token} of {change.name}.")
-    folder = ScratchFolder(test.bucket, test.prefix.removesuffix(test.token), test.token)
+    folder = folder_of(test)
     stores = StoresToAsk.of(connection, log_store="", coordinator="")
     found = read_leftovers(lake, folder, stores)
     if found.is_empty:
@@ -106,7 +103,7 @@ def test_of(connection: Connection, change: CleanWriterTest) -> WriterTest | Non
 def _require_quiet(test: WriterTest, found: Leftovers, now: datetime) -> None:
     told = ""
     if found.unread:
-        told = f"Not all of it could be looked at: {'; '.join(found.unread)}"
+        told = f"Not all of it could be looked at: {'; '.join(found.refused)}"
     elif len(found.objects) > MOST_OBJECTS:
         told = f"More lies at {test.uri} than a test leaves: look at it before you delete it with your own tools."
     elif any(now - one.modified_at < QUIET for one in found.objects):
@@ -117,6 +114,6 @@ def _require_quiet(test: WriterTest, found: Leftovers, now: datetime) -> None:
 
 def _commands(folder: ScratchFolder, found: Leftovers) -> Iterator[str]:
     yield f"aws s3 rm --recursive {shlex.quote(f's3://{folder.bucket}/{folder.listed}')}"
-    for one in (*found.entries, *found.registrations):
+    for one in found.items:
         store, key = shlex.quote(one.store), shlex.quote(json.dumps(one.key))
         yield f"aws dynamodb delete-item --table-name {store} --key {key}"

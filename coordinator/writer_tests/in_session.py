@@ -8,8 +8,8 @@ says what it saw. It touches no other path and removes nothing. Levee then reads
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -55,24 +55,18 @@ def short(error: BaseException) -> str:
     return f"{name}: {lines[0][:300] if lines else ''}"
 
 
-def attempt(barrier: threading.Barrier, errors: list[str], number: int, act: Callable[[], None]) -> None:
-    barrier.wait()
+def attempt(act: Callable[[], None]) -> str:
     try:
         act()
     except Exception as error:
-        errors[number] = short(error)
+        return short(error)
+    return ""
 
 
 def together(acts: list[Callable[[], None]]) -> list[str]:
     """Begin all at the same moment; "" for each that came to its end, else its error."""
-    barrier, errors = threading.Barrier(len(acts)), [""] * len(acts)
-    work = [(barrier, errors, number, act) for number, act in enumerate(acts)]
-    threads = [threading.Thread(target=attempt, args=one) for one in work]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    return errors
+    with ThreadPoolExecutor(len(acts)) as threads:
+        return list(threads.map(attempt, acts))
 
 
 def append(spark: Any, uri: str, row: int, properties: dict[str, str] | None = None) -> None:

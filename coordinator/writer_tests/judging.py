@@ -44,12 +44,8 @@ class ScratchCommit:
     equals_accepted: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEntry:
-    """An entry with the DynamoDB table that holds it."""
-
-    store: str
-    entry: LogStoreEntry
+StoredEntry = tuple[str, LogStoreEntry]
+"""An entry behind the DynamoDB table that holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +121,7 @@ def _before_all(facts: WriterTestFacts) -> Iterator[Found]:
 
 
 def _of_log_store(facts: WriterTestFacts) -> Iterator[Found]:
-    own = {one.entry.version: one.entry for one in _own(facts)}
+    own = {entry.version: entry for _, entry in _own(facts)}
     if lacking := [version for version in sorted(facts.commits) if version not in own]:
         yield _without_entry(facts, lacking)
     if different := [one.version for one in facts.commits.values() if one.equals_accepted is False]:
@@ -149,9 +145,9 @@ def _of_log_store(facts: WriterTestFacts) -> Iterator[Found]:
 
 def _without_entry(facts: WriterTestFacts, lacking: list[int]) -> Found:
     """Published without an entry where one belongs: elsewhere, long ago, or never."""
-    others = sorted({f"{one.entry.table_path} in {one.store}" for one in facts.entries if one not in _own(facts)})
+    others = sorted({f"{one.table_path} in {store}" for store, one in facts.entries if (store, one) not in _own(facts)})
     if others:
-        schemes = {one.entry.table_path.partition("://")[0] for one in facts.entries}
+        schemes = {entry.table_path.partition("://")[0] for _, entry in facts.entries}
         of_scheme = " Another scheme is another lock." if schemes - {facts.uri.scheme} else ""
         where = f"entries are under {joined(others)}, and {facts.store} was expected with {facts.path}"
         return WriterTestState.NO_LOCK, f"No lock taken for {_versions(lacking)}: {where}.{of_scheme}"
@@ -167,7 +163,7 @@ def _without_entry(facts: WriterTestFacts, lacking: list[int]) -> Found:
 
 def _own(facts: WriterTestFacts) -> list[StoredEntry]:
     """Entries in the expected lock domain, to the letter."""
-    return [one for one in facts.entries if (one.store, one.entry.table_path) == (facts.store, facts.path)]
+    return [(store, one) for store, one in facts.entries if (store, one.table_path) == (facts.store, facts.path)]
 
 
 def _of_coordinator(facts: WriterTestFacts) -> Iterator[Found]:
@@ -230,13 +226,8 @@ def evidence_of(facts: WriterTestFacts) -> dict[str, object]:
         "staged": sorted(facts.staged),
         "gave_way": _gave_way(facts),
         "entries": [
-            {
-                "store": one.store,
-                "path": one.entry.table_path,
-                "file": one.entry.file_name,
-                "complete": one.entry.complete,
-            }
-            for one in facts.entries
+            {"store": store, "path": one.table_path, "file": one.file_name, "complete": one.complete}
+            for store, one in facts.entries
         ],
         "registrations": [
             {"store": one.store, "path": one.path, "table_id": one.table_id, "version": one.table_version}

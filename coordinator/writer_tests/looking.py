@@ -4,37 +4,30 @@ Its log is read first, then the items, so that none is missed that is there.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 
 from django.db.models import Q
 from django.utils import timezone
 
 from coordinator.models import CommitStore, WriterTest
 from coordinator.observation.storable import clean_json, clean_text
-from coordinator.observation.surveys import read_partition, stores_of
 from coordinator.protocols.coordinator_conf import aws_endpoint
+from coordinator.scratch import StoresToAsk, read_leftovers
 from coordinator.writer_tests.judging import (
     PROVEN,
     ScratchCommit,
-    StoredEntry,
     WriterTestFacts,
     WriterTestOutcome,
     WriterTestState,
     judge,
 )
+from coordinator.writer_tests.places import MOST_OBJECTS, folder_of
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.actions import read_commit
-from lake.delta.coordinator_items import read_registration
-from lake.delta.facts import Registration
 from lake.delta.names import NameKind, commit_name, parse_name
-from lake.delta.uri import same_table, table_uri
-
-MOST_OBJECTS = 1_000
-"""A test leaves about sixty."""
 
 
 def look_at(test: WriterTest, lake: Lake) -> WriterTestOutcome:
@@ -77,12 +70,18 @@ def read_test(lake: Lake, test: WriterTest, now: datetime) -> WriterTestFacts:
 
     Raises AwsError where the folder, a commit or the expected store cannot be read.
     """
-    pages = lake.s3.list(test.bucket, f"{test.prefix}/")
-    found = list(islice((one for page in pages for one in page.objects), MOST_OBJECTS + 1))
-    objects = {one.key.removeprefix(test.place.log_key): one for one in found}
+    connection, is_log_store = test.connection, test.kind == CommitStore.Kind.LOG_STORE
+    own = test.store_name  # even where it is no longer declared
+    stores = StoresToAsk.of(connection, log_store=own if is_log_store else "", coordinator="" if is_log_store else own)
+    found = read_leftovers(lake, folder_of(test), stores)
+    for place, error in found.unread:
+        if place in (test.bucket, own):
+            raise error
+    is_cut = len(found.objects) > MOST_OBJECTS
+    objects = {} if is_cut else {one.key.removeprefix(test.place.log_key): one for one in found.objects}
     bodies = {version: _read(lake, test, commit_name(version)) for version in _versions(objects, NameKind.COMMIT)}
-    entries, registrations, unread = _items(lake, test)
-    copies = {one.entry.version: one.entry.temp_path or "" for one in entries if one.store == test.store_name}
+    entries = tuple((one.store, one.read) for one in found.entries)
+    copies = {entry.version: entry.temp_path or "" for store, entry in entries if store == own}
     commits = {
         version: ScratchCommit(
             version,
@@ -92,22 +91,21 @@ def read_test(lake: Lake, test: WriterTest, now: datetime) -> WriterTestFacts:
         )
         for version, body in bodies.items()
     }
-    connection = test.connection
     return WriterTestFacts(
         test.kind,
-        test.store_name,
+        own,
         test.place,
         (connection.dynamodb_endpoint_url or connection.endpoint_url).rstrip("/") or aws_endpoint(connection.region),
         connection.region,
         now,
-        len(found),
+        len(found.objects),
         commits,
         frozenset(_versions(objects, NameKind.STAGED)),
         entries,
-        registrations,
+        tuple(one.read for one in found.registrations),
         _properties(bodies),
-        unread,
-        is_cut=len(found) > MOST_OBJECTS,
+        tuple(f"{place}: {error}" for place, error in found.unread),
+        is_cut,
     )
 
 
@@ -135,35 +133,3 @@ def _properties(bodies: Mapping[int, bytes]) -> Mapping[str, str]:
         if metadata := read_commit(version, bodies[version]).metadata:
             return metadata.properties
     return {}
-
-
-def _items(lake: Lake, test: WriterTest) -> tuple[tuple[StoredEntry, ...], tuple[Registration, ...], tuple[str, ...]]:
-    """Entries and registrations of the path in every store of the connection, and what other stores refused."""
-    entries: list[StoredEntry] = []
-    registrations: list[Registration] = []
-    unread: list[str] = []
-    for kind in CommitStore.Kind:
-        own = {test.store_name} if test.kind == kind else set()  # even where it is no longer declared
-        for store in sorted({one.name for one in stores_of(test.connection, kind)} | own):
-            try:
-                if kind == CommitStore.Kind.LOG_STORE:
-                    entries += _entries_in(lake, store, test)
-                else:
-                    registrations += _registrations_in(lake, store, test)
-            except AwsError as error:
-                if store == test.store_name:
-                    raise
-                unread.append(f"{store}: {error}")
-    return tuple(entries), tuple(registrations), tuple(unread)
-
-
-def _entries_in(lake: Lake, store: str, test: WriterTest) -> Iterator[StoredEntry]:
-    """Entries under every spelling of the path."""
-    for path in test.place.table_paths():
-        yield from (StoredEntry(store, one) for one in read_partition(lake.dynamodb, store, path).entries)
-
-
-def _registrations_in(lake: Lake, store: str, test: WriterTest) -> Iterator[Registration]:
-    for page in lake.dynamodb.scan(store, segments=1):
-        read = (read_registration(item, store) for item in page)
-        yield from (one for one in read if table_uri(one.path) and same_table(one.path, test.place))

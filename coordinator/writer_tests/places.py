@@ -1,9 +1,8 @@
 """Where self-tests of writers put their scratch tables, and which places those are."""
 
-import secrets
-
 from coordinator.models import Watch, WriterTest
 from coordinator.observation.surveys import Place
+from coordinator.scratch import ScratchFolder
 from dashboard.connections.models import Connection
 from lake.delta.uri import TableUri, table_uri
 
@@ -11,6 +10,10 @@ FOLDER = "_levee_writer_test"
 """Discovery passes over folders whose name begins so, and so does VACUUM of a table around it."""
 LONGEST_PREFIX = 800
 """Bytes of a key that leave room for the folder, the token and the names of the log."""
+
+
+MOST_OBJECTS = 1_000
+"""A test leaves about sixty."""
 
 
 class NoPlaceForTest(ValueError):
@@ -28,8 +31,9 @@ def scratch_place(at: str, token: str) -> TableUri:
     return TableUri(root.scheme, root.bucket, "/".join(part for part in (root.key, FOLDER, token) if part))
 
 
-def new_token() -> str:
-    return secrets.token_hex(16)
+def folder_of(test: WriterTest) -> ScratchFolder:
+    """The folder of its scratch table alone."""
+    return ScratchFolder(test.bucket, test.prefix.removesuffix(test.token), test.token)
 
 
 def usual_places(connection: Connection) -> list[str]:

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from coordinator.lifecycle_rules import rule_rows
 from coordinator.models import CommitStore
 from dashboard.accounts.roles import Role
 from tests.builders.lake import (
@@ -169,15 +169,21 @@ def test_a_rule_with_every_act_is_put_into_words() -> None:
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
     }
 
-    (row,) = rule_rows([rule])
-
-    assert row.applies_to == ("old/", "tag k = v", "larger than 5 B")
-    assert row.does == (
-        "removes lone delete markers",
-        "deletes old versions after 90 days, keeps 2",
-        "moves old versions to GLACIER",
-        "aborts unfinished uploads after 7 days",
+    applies, does = (
+        " ".join(render_to_string(f"coordinator/parts/rule_{part}.html", {"rule": rule}).split())
+        for part in ("applies", "does")
     )
+
+    for told in ("old/", "tag k = v", "larger than 5 B"):
+        assert f"<code>{told}</code>" in applies
+    assert "whole bucket" not in applies
+    for told in (
+        "Removes lone delete markers",
+        "Deletes old versions after 90 days, keeps 2",
+        "Moves old versions to GLACIER",
+        "Aborts unfinished uploads after 7 days",
+    ):
+        assert told in does
 
 
 def test_a_store_shows_what_its_commits_need_beside_what_it_has(operator: Client) -> None:

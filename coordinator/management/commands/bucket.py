@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from coordinator.contract import BucketJson
@@ -52,25 +53,9 @@ class Command(SettingsCommand):
             self.change(bucket.connection, _change(bucket, options), options)
 
     def _show(self, bucket: Bucket) -> None:
-        view = lifecycle_view(bucket)
-        document: BucketJson = {**bucket_document(bucket), "lifecycle": view}
-        lines = [f"{document['name']}: {document['state']}", document["summary"], ""]
-        lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
-        lines += _deadline_lines(bucket)
-        lines += ["", *(f"{rule.id or '(no id)'}: {rule.sentence}" for rule in view.rules), view.forecast.sentence]
-        self.emit(document, lines)
-
-
-def _deadline_lines(bucket: Bucket) -> list[str]:
-    found = deadlines_of(bucket)
-    if not found.rows:
-        return []
-    lines = [
-        f"{f'{one.at:%Y-%m-%d %H:%M} UTC' if one.at else 'unknown':20} {one.state:12} {one.subject}: "
-        f"{one.rule} {one.does}{f', if {one.condition}' if one.condition else ''}"
-        for one in found.rows
-    ]
-    return ["", "Deadlines:", *lines, *([f"{found.more:,} more come later."] if found.more else [])]
+        document: BucketJson = {**bucket_document(bucket), "lifecycle": lifecycle_view(bucket)}
+        context = {"told": document, "deadlines": deadlines_of(bucket)}
+        self.emit(document, render_to_string("coordinator/bucket.txt", context))
 
 
 def _change(bucket: Bucket, options: Options) -> ChangeRequest:

@@ -1,18 +1,24 @@
 """`levee commits`: coordinated commits on and off, new coordinated tables, and what writers have to be set to."""
 
-from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.template.loader import render_to_string
 
-from changes.commands import NOTHING_CHANGED, ChangeCommand, closing, has_failed, job_document, or_failed, plan_in_words
-from changes.documents import PlanDocument, planned_by
+from changes.commands import (
+    ChangeCommand,
+    closing,
+    has_failed,
+    job_document,
+    or_failed,
+)
+from changes.documents import planned_by
 from coordinator.commits_command import (
     act_on_all,
     add_filter_arguments,
     add_rehearse_argument,
     check_rehearse,
-    ended,
     named_filters,
     rehearse_one,
     require_stated,
@@ -32,15 +38,12 @@ from coordinator.coordination.writer_configs import writer_config_of_store, writ
 from coordinator.coordination.writer_policies import policy_of, subject_of_store, subject_of_table
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.writers.contract import ConfJson
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri
-
-MARKS = {"ok": "OK     ", "warning": "WARNING", "failed": "FAILED "}
 
 
 class Command(ChangeCommand):
@@ -101,7 +104,7 @@ class Command(ChangeCommand):
         plan = next(iter(planned_by(checked)), None)
         calls, made = plan["calls"] if plan else [], _job_document(job) if job else None
         document: CommitsJson = {**found, "calls": calls, "job": made}
-        self.emit(document, list(_as_text(found, plan, job)))
+        self.emit(document, render_to_string("coordinator/commits.txt", {"told": document, "plan": plan}))
         if options["apply"] and not found["may_run"]:
             raise Failed("Nothing was changed: the checks refuse it, see above.")
         if job and has_failed(job):
@@ -131,7 +134,7 @@ class Command(ChangeCommand):
             store = find_store(options["store"], options["connection"])
             own, config = _of_store(store), writer_config_of_store(store)
         document = conf_document(_mechanism(options, own), config, release_named(options["release"] or ""))
-        self.emit(document, list(_conf_text(document)))
+        self.emit(document, render_to_string("coordinator/conf.txt", {"conf": document}))
 
     def _policy(self, options: Options) -> None:
         if options["store"]:
@@ -143,8 +146,8 @@ class Command(ChangeCommand):
             own, subject = Mechanism(table.mechanism), subject_of_table(table)
         mechanism = _mechanism(options, own)
         policy = policy_of(subject, mechanism, AccessKind(options["role"]), WriterEngine(options["engine"]))
-        self.emit(policy.as_json, [policy.text])
-        if not policy.document:
+        self.emit(asdict(policy), policy.text)
+        if not policy.policy:
             raise Failed(policy.notes[0])
 
 
@@ -198,45 +201,3 @@ def _job_document(job: Job) -> CommitsJob:
         "proofs": job.result.get("proofs", []),
         "left": job.result.get("after", {}).get("left"),
     }
-
-
-def _as_text(found: PreflightDocument, plan: PlanDocument | None, job: Job | None) -> Iterator[str]:
-    yield f"{found['operation']} {found['uri']}"
-    for one in found["checks"]:
-        yield f"  {MARKS[one['state']]}  {one['name']}: {one['sentence']}"
-    if found["statement"]:
-        yield from ("", "Spark is given:", f"  {found['statement']}")
-    if plan:
-        yield from ("", "Will be sent:", *plan_in_words(plan))
-    yield ""
-    if job is None:
-        yield NOTHING_CHANGED if found["may_run"] else "Nothing was changed."
-    else:
-        yield ended(job)
-
-
-def _conf_text(document: ConfJson) -> Iterator[str]:
-    yield f"# {document['mechanism']}, Delta {document['delta']}, pyspark {document['pyspark']}"
-    yield from (f"# {sentence}" for sentence in document["warnings"])
-    yield from ("", "# spark submit", document["spark_submit"])
-    yield from ("", "# pyspark session", document["pyspark_session"])
-    yield from ("", "# cluster conf", document["cluster_conf"])
-    for platform in document["platforms"]:
-        yield from ("", f"# {platform.title}")
-        yield from (f"#   {claim.text} ({claim.mark})" for claim in platform.claims)
-        if platform.name != "spark":
-            yield from (text.text for text in platform.texts)
-    yield from _brought_text(document)
-
-
-def _brought_text(document: ConfJson) -> Iterator[str]:
-    """Names from documents and classes of credentials, as comments below what is to be pasted."""
-    if document["brought"]:
-        yield from ("", "# names from documents")
-    for one in document["brought"]:
-        instead = f" Write {one['instead']}." if one["instead"] else ""
-        yield f"#   {one['name']}: read by {one['read_by']}. {one['does']}{instead}"
-    yield from ("", "# credentials on AWS")
-    for provider in document["providers"]:
-        dynamodb = f" DynamoDB: {provider['dynamodb']}." if provider["dynamodb"] else ""
-        yield f"#   {provider['title']}:{dynamodb} S3A: {provider['s3a'] or 'leave it out'}."

@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.template.loader import render_to_string
 
-from coordinator.contract import StoreJson, TtlDocument
+from coordinator.contract import MigrationDocument, StoreJson, TtlDocument
 from coordinator.documents import moment, store_document
 from coordinator.lookup import find_store, only_connection
 from coordinator.models import CommitStore
@@ -23,7 +24,7 @@ from coordinator.settings.views_of import ExpiryFacts, capacity_advice, expiry_f
 from coordinator.settings_commands import SettingsCommand, or_usage_error
 from coordinator.settings_forms import read_tags
 from dashboard.accounts.actor import Actor
-from dashboard.commands import Options, UsageError
+from dashboard.commands import Options, UsageError, document_of
 
 ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migration")
 
@@ -66,12 +67,7 @@ class Command(SettingsCommand):
     def _show(self, store: CommitStore) -> None:
         advice, expiry = capacity_advice(store), expiry_facts(store)
         document: StoreJson = {**store_document(store), "capacity": advice, "ttl": _ttl_document(expiry)}
-        lines = [f"{document['name']} ({document['kind']}): {document['state']}", document["summary"], ""]
-        lines += [f"{key:24} {value}" for key, value in document["settings"].items() if key != "findings"]
-        lines += ["", advice.sentence, expiry.sentence]
-        if expiry.migration:
-            lines.append(f"TTL is being moved: {expiry.migration.get_phase_display()}. {expiry.migration.detail}")
-        self.emit(document, lines)
+        self.emit(document, render_to_string("coordinator/store.txt", {"told": document, "expiry": expiry}))
 
     def _stop(self, store: CommitStore, apply: bool) -> None:
         migration = store.ttl_migrations.filter(finished_at=None).select_related("store__connection").first()
@@ -119,21 +115,13 @@ def _capacity(options: Options, *, default_on_demand: bool) -> Capacity:
 
 def _ttl_document(expiry: ExpiryFacts) -> TtlDocument:
     migration = expiry.migration
-    return {
-        "status": expiry.ttl_status,
-        "attribute": expiry.ttl_attribute,
-        "since": moment(expiry.since),
-        "since_is_exact": expiry.since_is_exact,
-        "past_their_time": expiry.counts.past_their_time,
-        "incomplete": expiry.counts.incomplete,
-        "complete_without_time": expiry.counts.complete_without_time,
-        "with_commit_time": expiry.counts.with_commit_time,
-        "migration": {
-            "phase": migration.phase,
-            "detail": migration.detail,
-            "from_attribute": migration.from_attribute,
-            "phase_at": moment(migration.phase_at),
-        }
-        if migration
-        else None,
-    }
+    moved = document_of(MigrationDocument, migration, phase_at=moment(migration.phase_at)) if migration else None
+    return document_of(
+        TtlDocument,
+        expiry,
+        status=expiry.ttl_status,
+        attribute=expiry.ttl_attribute,
+        since=moment(expiry.since),
+        migration=moved,
+        **expiry.counts,
+    )

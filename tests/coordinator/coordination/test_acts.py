@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils.dateparse import parse_datetime
 
-from changes.gate import NameNotTyped
+from changes.gate import NameNotTyped, NotConfirmed
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
-from coordinator.coordination.confirmed import VERBS, ChecksFailed, ConfirmationNeeded, PreflightNeeded
+from coordinator.coordination.confirmed import VERBS, ChecksFailed, PreflightNeeded
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.actions import JobBusy
@@ -88,7 +88,7 @@ def test_a_leftover_is_removed_afterwards(desk, coordinated) -> None:
 def test_nothing_is_queued_without_the_statement_or_with_other_checks(desk, plain, confirmed) -> None:
     checked = desk.checked(desk.change(ENABLE, plain))
 
-    with pytest.raises((ConfirmationNeeded, PreflightNeeded)):
+    with pytest.raises((NotConfirmed, PreflightNeeded)):
         desk.act(checked, **confirmed)
     assert not Job.objects.exclude(kind="check-coordination").exists()
     assert last_audit("refused").action == "table.enable-coordination"
@@ -109,9 +109,10 @@ def test_checks_older_than_fifteen_minutes_are_not_confirmed(desk, coordinated, 
         desk.act(checked)
 
 
-def test_a_job_that_waited_too_long_changes_nothing(desk, plain) -> None:
-    job = desk.act(desk.checked(desk.change(ENABLE, plain)))
-    Job.objects.filter(pk=job.pk).update(params=job.params | {"checked_at": "2026-01-01T00:00:00+00:00"})
+def test_a_job_that_waited_too_long_changes_nothing(desk, plain, age) -> None:
+    checked = desk.checked(desk.change(ENABLE, plain))
+    job = desk.act(checked)
+    age(checked)
 
     job = desk.run(job)
 

@@ -72,17 +72,6 @@ def test_a_drop_needs_the_tables_name(desk: Desk, coordinated: DeltaTable, typed
     assert desk.console.table(ROOT).mechanism == "coordinated_commits"
 
 
-@pytest.mark.slow
-def test_a_named_table_is_dropped_and_a_feature_removed_if_asked(desk: Desk, coordinated: DeltaTable) -> None:
-    words = ("--apply", "--confirm", "sales.orders", "--remove", "vacuumProtocolCheck")
-
-    document = commits("drop", coordinated.uri, *words)
-
-    assert document["job"]["state"] == "succeeded"
-    assert document["statement"].count("DROP FEATURE") == 2
-    assert "vacuumProtocolCheck was removed." in document["job"]["message"]
-
-
 def test_create_makes_a_table(desk: Desk) -> None:
     uri = desk.console.lake.uri("new/table")
 
@@ -148,20 +137,6 @@ def test_what_makes_no_sense_ends_in_2(words: list[str], match: str) -> None:
 
 
 # Many
-
-
-@pytest.mark.slow
-def test_the_plan_of_many_names_those_touched_and_why_the_others_are_not(desk: Desk, coordinated: DeltaTable) -> None:
-    one = desk.plain("a/one")
-
-    document = commits("enable", "--all", "--store", desk.store)
-
-    assert (document["tables"], document["confirm"], document["job"]) == ([one.uri], "1 table", None)
-    assert document["skipped"] == [{"uri": coordinated.uri, "reason": "Coordinated already."}]
-    assert desk.console.table("a/one").mechanism == "single_driver"
-    printed = text("enable", "--all", "--store", desk.store)
-    assert f"{coordinated.uri}: Coordinated already." in printed
-    assert "Nothing was changed. --apply carries it out." in printed
 
 
 @pytest.mark.slow

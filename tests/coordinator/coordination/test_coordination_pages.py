@@ -91,15 +91,6 @@ def test_a_drop_shows_both_commits_and_needs_the_name_typed(
     assert confirm(client, address, **ticked(confirm="sales.orders")).status_code == 303
 
 
-@pytest.mark.slow
-def test_checks_that_fail_say_why_and_show_no_form(client: Client, desk: Desk, coordinated: DeltaTable) -> None:
-    html = body(client.get(desk.checks_page(client, coordinated, "enable")))
-
-    assert "This must not be done now" in html
-    assert "under a commit coordinator already" in html
-    assert 'name="digest"' not in html
-
-
 def test_unknown_acts_and_foreign_jobs_are_not_found(client: Client, desk: Desk, plain: DeltaTable) -> None:
     address = desk.checks_page(client, plain, "enable")
     other = desk.plain("a/other")
@@ -264,12 +255,3 @@ def test_a_store_has_settings_for_its_writers(client: Client, kind: str) -> None
     html = body(client.get(f"/stores/{store.pk}/writers/"))
     assert "one_store" in html.partition('id="paste"')[0]
     assert "levee commits conf --store one_store" in html
-
-
-def test_the_overview_shows_every_move_the_rejection_and_the_pinned_versions(client: Client) -> None:
-    html = body(client.get("/tables/coordination/"))
-
-    assert html.count('class="panel move"') == 5
-    assert "RFC was rejected on 7 April 2025" in html
-    assert "pyspark 4.2.0, hadoop-aws 3.5.0" in html
-    assert client.get("/tables/coordination/?state=nonsense").status_code == 422

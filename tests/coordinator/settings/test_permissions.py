@@ -9,7 +9,7 @@ from coordinator.models import CommitStore, Watch
 from coordinator.settings import actions
 from coordinator.settings.iam import Names
 from coordinator.settings.iam_features import feature_policies
-from coordinator.settings.permission_checks import policies
+from coordinator.settings.iam_names import policies
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState

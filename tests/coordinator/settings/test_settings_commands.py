@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import UsageError
 from dashboard.jobs.models import Job
 from tests.coordinator.settings.settings_console import SettingsConsole
 
@@ -47,10 +47,6 @@ def test_the_plan_reads_as_text_with_deltas_own_beside_it(console: SettingsConso
     assert "Deletion protection: On (Delta would have made: Off)" in said
     assert "aws dynamodb create-table" in said
     assert said.rstrip().endswith("Nothing was changed. --apply carries it out.")
-
-
-def test_what_is_as_asked_for_already_ends_well(console: SettingsConsole) -> None:
-    assert levee("store", console.lake.log_store, "capacity", "--on-demand")["refusal"]["why"] == "nothing-to-do"
 
 
 def test_a_move_of_ttl_is_shown_and_stopped(console: SettingsConsole) -> None:
@@ -113,14 +109,6 @@ def test_a_rule_without_its_last_slash_is_found_by_the_tables_prefix(console: Se
 
     assert document["job"]["state"] == "succeeded"
     assert console.rules() == []
-
-
-def test_too_few_days_fail_with_the_reason(console: SettingsConsole) -> None:
-    console.lake.table("sales/orders", 3, log_store=True)
-    console.observe()
-
-    with pytest.raises(Failed, match="longer than the longest commit"):
-        levee("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--days", "1")
 
 
 def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:

@@ -74,7 +74,7 @@ def test_it_says_where_it_is_and_when_it_asks_again(store, world):
     ticks(migration, world, 30)
 
     assert migration.phase == "enabling"
-    assert "one change of TTL in about an hour" in migration.detail
+    assert "one change in about an hour" in migration.detail
     assert migration.next_at > migration.checked_at
 
 

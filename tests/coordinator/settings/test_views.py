@@ -7,9 +7,9 @@ import pytest
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
 from coordinator.observation.settings_of_aws import _ttl_since
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
-from coordinator.settings.capacity import advise, count_commits
+from coordinator.settings.capacity import advise
 from coordinator.settings.rule_reach import forecast, view_of_rules
-from coordinator.settings.views_of import ExpiryCounts, capacity_advice, expiry_facts, lifecycle_view
+from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
 from dashboard.connections.models import Connection
 from tests.builders.buckets import diagnose_bucket
 
@@ -66,20 +66,16 @@ def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
     assert "CloudWatch was not read" in advice.sentence
 
 
-def test_commits_are_counted_by_the_minute_and_the_day():
-    moments = [NOW - timedelta(seconds=one) for one in (1, 2, 3)] + [NOW - timedelta(hours=5), NOW - 2 * DAY]
-
-    assert count_commits(moments, NOW) == (4, 3)
-
-
 def test_advice_reads_the_commits_of_the_stores_tables(store):
     table = table_of(store)
     for version in range(90):
         Commit.objects.create(table=table, version=version, published=True, modified_at=NOW - timedelta(hours=1))
+    Commit.objects.create(table=table, version=90, published=True, modified_at=NOW - timedelta(hours=5))
+    Commit.objects.create(table=table, version=91, published=True, modified_at=NOW - 2 * DAY)
 
     advice = capacity_advice(store, NOW)
 
-    assert (advice.commits_last_day, advice.commits_per_second_peak, advice.tables_seen) == (90, 1.5, 1)
+    assert (advice.commits_last_day, advice.commits_per_second_peak, advice.tables_seen) == (91, 1.5, 1)
     assert (advice.needed_read, advice.needed_write) == (7, 5)
 
 
@@ -98,7 +94,7 @@ def test_entries_past_their_time_and_those_that_never_expire_are_counted(store):
 
     facts = expiry_facts(store, NOW)
 
-    assert facts.counts == ExpiryCounts(1, NOW - 2 * DAY, 1, 1, 1)
+    assert list(facts.counts.values()) == [1, 1, 1, 1]
     assert facts.sentence == (
         "TTL is off. 1 entry is past its time and still there. 1 incomplete entry would never expire: without "
         "expireTime, TTL leaves them."

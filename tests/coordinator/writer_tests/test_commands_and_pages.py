@@ -20,7 +20,7 @@ from coordinator.writer_tests import cleaning
 from coordinator.writer_tests.cleaning import RemoveScratch, plan_clean
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.commands import Failed, UsageError
+from dashboard.commands import Failed
 from dashboard.connections.access import lake_access
 from dashboard.jobs.models import Job
 from lake.aws.access import open_lake
@@ -104,13 +104,6 @@ def test_what_makes_no_sense_is_refused(console: SettingsConsole, words: tuple[s
     assert not WriterTest.objects.exists()
 
 
-def test_several_watched_prefixes_have_to_be_chosen_from(console: SettingsConsole) -> None:
-    Watch.objects.create(connection=console.connection, uri="s3a://other/")
-
-    with pytest.raises(UsageError, match="s3a://other/"):
-        levee("writer-test", "--store", console.lake.log_store)
-
-
 def test_a_test_that_was_not_run_fails_the_check(test: WriterTest) -> None:
     with pytest.raises(Failed, match="not shown"):
         levee("writer-test", "--check", test.token)
@@ -177,12 +170,6 @@ def test_a_script_at_work_is_not_cleaned_up(console, committed: WriterTest, monk
     assert any("_levee_writer_test" in key for key, _ in console.state()[0])
 
 
-def test_a_token_of_another_store_cleans_nothing(console: SettingsConsole, committed: WriterTest) -> None:
-    CommitStore.objects.create(connection=console.connection, name="other", kind="log_store")
-
-    assert "has no writer test" in console.refusal_of(CleanWriterTest("other", committed.token))["reason"]
-
-
 def test_the_page_makes_a_test_and_shows_its_script(console: SettingsConsole) -> None:
     store = console.store()
 
@@ -196,15 +183,6 @@ def test_the_page_makes_a_test_and_shows_its_script(console: SettingsConsole) ->
     assert "run_writer_test(" in page
     assert "<b>&" not in page
     assert "Not seen yet" in page
-
-
-def test_a_place_that_cannot_be_is_said(console: SettingsConsole) -> None:
-    address = reverse("store-writer-test-make", args=[console.store().pk])
-
-    answer = signed_in(Role.OPERATOR).post(address, {"at": "nowhere"})
-
-    assert answer.status_code == 422
-    assert "is not a URI" in answer.content.decode()
 
 
 def test_the_button_looks_and_the_pages_show_the_outcome(console: SettingsConsole, committed: WriterTest) -> None:

@@ -38,8 +38,7 @@ def commits(newest: int = 4) -> dict[int, ScratchCommit]:
 
 def entries(versions: range = range(5), store: str = "log", path: str = PATH) -> tuple[StoredEntry, ...]:
     return tuple(
-        StoredEntry(store, LogStoreEntry(path, commit_name(one), one, f".tmp/{commit_name(one)}.x", True))
-        for one in versions
+        (store, LogStoreEntry(path, commit_name(one), one, f".tmp/{commit_name(one)}.x", True)) for one in versions
     )
 
 
@@ -115,7 +114,7 @@ NOT_SHOWN = {
     "an accepted version that is not there": (State.UNFINISHED, replace(LOGGED, entries=entries(range(6)))),
     "an entry that is not complete": (
         State.UNFINISHED,
-        replace(LOGGED, entries=(*entries(range(4)), StoredEntry("log", replace(entries()[4].entry, complete=None)))),
+        replace(LOGGED, entries=(*entries(range(4)), ("log", replace(entries()[4][1], complete=None)))),
     ),
     "no rival that gave way": (
         State.UNFINISHED,

@@ -45,7 +45,7 @@ def test_an_interactive_python_takes_it_line_by_line() -> None:
 def test_it_takes_no_module_but_pythons_own() -> None:
     named = {one.module or "" for one in ast.walk(ast.parse(IN_SESSION.read_text())) if isinstance(one, ast.ImportFrom)}
 
-    assert named == {"__future__", "collections.abc", "functools", "typing"}
+    assert named == {"__future__", "collections.abc", "concurrent.futures", "functools", "typing"}
 
 
 def test_behind_spark_connect_it_says_what_was_not_proven() -> None:
