@@ -4,6 +4,7 @@ Rows are snapshots with `observed_at`, written by coordinator.observation; pages
 """
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -68,6 +69,11 @@ class CommitStore(Observed):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def ttl_attribute(self) -> str:
+        """What TTL goes by; empty where it is off or was not read."""
+        return "" if self.facts.get("ttl_status") == "DISABLED" else self.facts.get("ttl_attribute") or ""
+
 
 class Bucket(Observed):
     """An S3 bucket that holds Delta tables: what S3 may delete on its own."""
@@ -82,6 +88,12 @@ class Bucket(Observed):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def temp_rules(self) -> dict[str, Any] | None:
+        """Of how many of its `tables` temp files leave by a rule (`covered`), as its finding says; None: not known."""
+        notes = (one["evidence"] for one in self.facts.get("findings", []) if one["code"] == "temp-rules")
+        return next(notes, None)
 
 
 class DeltaTable(Observed):
@@ -378,6 +390,12 @@ class TtlMigration(models.Model):
     @property
     def is_active(self) -> bool:
         return self.finished_at is None
+
+    @property
+    def place(self) -> int:
+        """Which of the four phases is under way, 4 once all are done; -1 where it ended otherwise."""
+        phases = self.Phase.values[:5]
+        return phases.index(self.phase) if self.phase in phases else -1
 
 
 class WriterTest(models.Model):
