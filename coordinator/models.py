@@ -14,6 +14,13 @@ from lake.delta.facts import LockDomain, Mechanism
 from lake.delta.uri import TableUri
 
 STATES = [(state.value, state.value) for state in State]
+MECHANISM_WORDS = {
+    Mechanism.LOG_STORE: "Log store",
+    Mechanism.COORDINATED_COMMITS: "Coordinated",
+    Mechanism.SINGLE_DRIVER: "Single driver",
+    Mechanism.CATALOG_MANAGED: "Catalogue",
+    Mechanism.UNKNOWN: "Unknown",
+}
 
 
 class Observed(models.Model):
@@ -105,7 +112,7 @@ class DeltaTable(Observed):
     uri = models.CharField(max_length=1100)  # s3a:// form, as pages and commands name the table
     name = models.CharField(max_length=512)  # Last two parts of the path, joined by a dot
     mechanism = models.CharField(
-        max_length=20, choices=[(m.value, m.value) for m in Mechanism], default=Mechanism.UNKNOWN
+        max_length=20, choices=[(m.value, word) for m, word in MECHANISM_WORDS.items()], default=Mechanism.UNKNOWN
     )
     store = models.ForeignKey(CommitStore, null=True, on_delete=models.SET_NULL, related_name="tables")
     lock_domains = models.JSONField(default=list)  # [{store, path}] of entries that exist or existed
@@ -232,6 +239,11 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.lock_domain}@{self.version}"
+
+    @property
+    def is_coordinated(self) -> bool:
+        """Whether it is an element of a registration, and no item of a log store."""
+        return self.code.startswith("K")
 
     @property
     def expires_at(self) -> datetime | None:

@@ -20,7 +20,6 @@ from coordinator.protocols.verdict import State
 from coordinator.queries.next_step import NextStep, next_step
 from dashboard.connections.models import Connection
 from dashboard.web.paging import Column, Page, Sort, keyset_page
-from lake.delta.facts import Mechanism
 from lake.delta.uri import SCHEMES, places_meant
 
 GONE = "gone"
@@ -49,13 +48,6 @@ SORT_WORDS = {
 }
 _UNLISTED = ("properties", "partition_columns", "registrations", "registered", "problems", "missed", "log_sizes")
 """JSON fields that no list shows."""
-MECHANISM_WORDS = {
-    Mechanism.LOG_STORE: "Log store",
-    Mechanism.COORDINATED_COMMITS: "Coordinated",
-    Mechanism.SINGLE_DRIVER: "Single driver",
-    Mechanism.CATALOG_MANAGED: "Catalogue",
-    Mechanism.UNKNOWN: "Unknown",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +80,6 @@ class TableRow:
     sparkline: Sparkline | None
     step: NextStep | None
     can: tuple[str, ...]
-
-    @property
-    def mechanism(self) -> str:
-        return MECHANISM_WORDS[Mechanism(self.table.mechanism)]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingAge:
-    """How old the reading of a connection is, and what stopped the newest one, if anything did."""
-
-    connection: Connection
-    finished_at: datetime | None
-    error_text: str
 
 
 def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
@@ -185,21 +164,18 @@ def export_rows(chosen: TableFilter, sort: Sort) -> Iterator[dict[str, object]]:
         after = page.next_after
 
 
-def readings(connection: str = "") -> list[ReadingAge]:
-    """The newest finished pass of each connection, in one query."""
+def readings(connection: str = "") -> tuple[Sequence[Connection], datetime | None]:
+    """Each connection with when its newest reading ended, as `read_at`, and what stopped that, as `error_text`.
+
+    A page is as old as the oldest of them, which stands beside.
+    """
     finished = ObservationPass.objects.filter(connection=OuterRef("pk"), finished_at__isnull=False)
     newest = finished.order_by("-started_at")
     connections = Connection.objects.annotate(
-        finished_at=Subquery(newest.values("finished_at")[:1]), error_text=Subquery(newest.values("error_text")[:1])
+        read_at=Subquery(newest.values("finished_at")[:1]), error_text=Subquery(newest.values("error_text")[:1])
     )
-    if connection:
-        connections = connections.filter(name=connection)
-    return [ReadingAge(found, found.finished_at, found.error_text or "") for found in connections]
-
-
-def oldest_reading(found: Sequence[ReadingAge]) -> datetime | None:
-    """A page is as old as the oldest reading on it."""
-    return min((reading.finished_at for reading in found if reading.finished_at), default=None)
+    found = list(connections.filter(name=connection) if connection else connections)
+    return found, min((one.read_at for one in found if one.read_at), default=None)
 
 
 def bucket_names(connection: str = "") -> list[str]:

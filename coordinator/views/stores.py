@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.models import Bucket, CommitStore
 from coordinator.protocols.stores import LOG_STORE
 from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
@@ -47,7 +47,7 @@ def stores(request: HttpRequest) -> HttpResponse:
     found = queries.stores_with_tables(_in_scope(request, CommitStore))
     context = {
         "stores": found,
-        "guarded": DeltaTable.objects.filter(gone_at=None, store__in=found).count(),
+        "guarded": queries.guarded_tables(found),
         "unguarded": queries.single_driver_tables(scope),
         "several_writers": queries.tables_with_several_writers(scope),
         **_of_list(found),
@@ -105,7 +105,7 @@ def buckets(request: HttpRequest) -> HttpResponse:
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
     facts, view = found.facts, lifecycle_view(found)
-    tables = DeltaTable.objects.filter(connection=found.connection, bucket=found.name, gone_at=None)
+    tables = queries.tables_inside(found)
     raw = facts.get("lifecycle_rules")
     context = {
         "bucket": found,
