@@ -18,8 +18,8 @@ from coordinator.coordination.contract import (
 )
 from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
-from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
-from coordinator.queries.table_list import TableFilter
+from coordinator.queries.coordination import MOST_TABLES, many_selection
+from coordinator.queries.table_list import ManySelection, TableFilter
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
@@ -108,7 +108,7 @@ def _act(command: ChangeCommand, operation: Operation, selection: ManySelection,
         return command.done_by_spark(
             lambda here: act_on_many(
                 Actor.command(),
-                selection.touched,
+                selection.tables,
                 operation,
                 store=options["store"] if operation is Operation.ENABLE else "",
                 # An enable is confirmed by --writers-paused: other programs call it so.
@@ -126,7 +126,7 @@ def _many_document(operation: Operation, selection: ManySelection, store: str, j
     return {
         "operation": operation.value,
         "store": store,
-        "tables": [table.uri for table in selection.touched],
+        "tables": [table.uri for table in selection.tables],
         "skipped": [{"uri": table.uri, "reason": reason} for table, reason in selection.skipped],
         "more_match": selection.too_many,
         "confirm": selection.confirm,
@@ -144,7 +144,7 @@ def _job_document(job: Job) -> ManyCommitsJob:
 
 def _many_as_text(operation: Operation, selection: ManySelection, job: Job | None) -> Iterator[str]:
     yield f"{operation.value} {selection.confirm}"
-    yield from (f"  {table.uri}" for table in selection.touched)
+    yield from (f"  {table.uri}" for table in selection.tables)
     if selection.skipped:
         yield from ("", "Not touched:")
         yield from (f"  {table.uri}: {reason}" for table, reason in selection.skipped)

@@ -1,6 +1,5 @@
 """Checks and their jobs, and which tables of a filter an act on many would touch; all from stored rows."""
 
-import hashlib
 import shlex
 from dataclasses import dataclass
 
@@ -8,13 +7,13 @@ from django.urls import reverse
 
 from changes.asking import ShownPlan
 from changes.pages import PlanPage
-from coordinator.coordination.actions import ACT_KEY, REHEARSED, many_name
+from coordinator.coordination.actions import ACT_KEY, REHEARSED
 from coordinator.coordination.checks import CheckState, CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.offers import coordination_offers
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.queries.table_list import TableFilter, filtered
+from coordinator.queries.table_list import ManySelection, TableFilter, filtered
 from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
@@ -144,29 +143,6 @@ def plain_commits(table: DeltaTable) -> str:
     return "a log store" if table.lock_domains else "S3 alone"
 
 
-@dataclass(frozen=True, slots=True)
-class ManySelection:
-    """Which tables of a filter an act on many will touch; `skipped` are the others with the reason."""
-
-    touched: list[DeltaTable]
-    skipped: list[tuple[DeltaTable, str]]
-    too_many: bool
-
-    @property
-    def connections(self) -> list[str]:
-        return sorted({table.connection.name for table in self.touched})
-
-    @property
-    def confirm(self) -> str:
-        return many_name(self.touched)
-
-    @property
-    def seen(self) -> str:
-        """Names the selection: the act happens only while it is the one that was shown."""
-        named = ",".join(str(table.pk) for table in sorted(self.touched, key=lambda table: table.pk))
-        return hashlib.sha256(named.encode()).hexdigest()[:32]
-
-
 def counts_by_coordination(chosen: TableFilter) -> tuple[int, int]:
     """How many tables of a filter are coordinated, and how many not."""
     present = filtered(chosen).filter(gone_at=None)
@@ -178,8 +154,8 @@ def many_selection(operation: Operation, chosen: TableFilter) -> ManySelection:
     """Judge each table of a filter by its stored row; the job checks each one anew."""
     tables = list(filtered(chosen).select_related("connection").order_by("name", "id")[: MOST_TABLES + 1])
     told = [(table, _why_skipped(operation, table)) for table in tables[:MOST_TABLES]]
-    touched = [table for table, reason in told if not reason]
-    return ManySelection(touched, [(table, reason) for table, reason in told if reason], len(tables) > MOST_TABLES)
+    touched, skipped = ([one for one in told if bool(one[1]) is left_out] for left_out in (False, True))
+    return ManySelection(touched, skipped, len(tables) > MOST_TABLES)
 
 
 def passed_selection(checked: Job) -> ManySelection:
@@ -187,9 +163,9 @@ def passed_selection(checked: Job) -> ManySelection:
     outcomes = {one["target_id"]: one for one in checked.result.get("outcomes", []) if one["target_id"]}
     tables = DeltaTable.objects.filter(pk__in=outcomes, gone_at=None).select_related("connection").order_by("name")
     told = [(table, outcomes[str(table.pk)]) for table in tables]
-    passed = [table for table, outcome in told if outcome["state"] == TableState.PASSED]
+    passed = [(table, "") for table, outcome in told if outcome["state"] == TableState.PASSED]
     left = [(table, str(outcome["sentence"])) for table, outcome in told if outcome["state"] != TableState.PASSED]
-    return ManySelection(passed, left, too_many=False)
+    return ManySelection(passed, left)
 
 
 def _why_skipped(operation: Operation, table: DeltaTable) -> str:

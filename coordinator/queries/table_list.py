@@ -3,6 +3,7 @@
 A table that is gone is listed only where it is asked for (`state=gone`), and counted nowhere else.
 """
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import table_line
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, ObservationPass, TableFinding
 from coordinator.protocols.verdict import State
+from coordinator.protocols.wording import counted
 from coordinator.queries.next_step import NextStep, next_step
 from dashboard.connections.models import Connection
 from dashboard.web.paging import Column, Page, Sort, keyset_page
@@ -25,6 +27,8 @@ from lake.delta.uri import SCHEMES, places_meant
 GONE = "gone"
 UNPUBLISHED = "unpublished"
 EXPORT_CHUNK = 1_000
+MOST_LISTED = 200
+"""Tables named on the page of a change of many, of each kind; the rest is counted."""
 
 _ID = Column("id")
 SORTS = (
@@ -69,6 +73,39 @@ class TableFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class ManySelection:
+    """Which tables of a filter a change of many will touch, each with the reason, and which others not, and why."""
+
+    touched: list[tuple[DeltaTable, str]]
+    skipped: list[tuple[DeltaTable, str]]
+    too_many: bool = False
+
+    @property
+    def tables(self) -> list[DeltaTable]:
+        return [table for table, _ in self.touched]
+
+    @property
+    def connections(self) -> list[str]:
+        return sorted({table.connection.name for table in self.tables})
+
+    @property
+    def confirm(self) -> str:
+        """How many they are, as a person types it."""
+        return counted(len(self.touched), "table")
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection of all of them, None where they are of several."""
+        return self.tables[0].connection if len(self.connections) == 1 else None
+
+    @property
+    def seen(self) -> str:
+        """Names the selection: the change happens only while it is the one that was shown."""
+        named = ",".join(str(table.pk) for table in sorted(self.tables, key=lambda table: table.pk))
+        return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """One row of the list. `sparkline` is None where the table's log was never read.
 
@@ -80,6 +117,13 @@ class TableRow:
     sparkline: Sparkline | None
     step: NextStep | None
     can: tuple[str, ...]
+
+
+def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
+    """The filter as the fields of a form or an address."""
+    fields = ("state", "q", "mechanism", "bucket", "connection", "store")
+    picked = [("table", str(table)) for table in chosen.only]
+    return [*((name, str(value)) for name in fields if (value := getattr(chosen, name))), *picked]
 
 
 def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":

@@ -14,8 +14,8 @@ from coordinator.forms import TableFilterForm
 from coordinator.models import MECHANISM_WORDS, DeltaTable
 from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
-from coordinator.queries.repairs import bulk_counts, filter_fields
-from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
+from coordinator.queries.repairs import bulk_counts
+from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter, filter_fields
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
