@@ -4,7 +4,7 @@ A run's changes of state are conditional UPDATEs in `backups.lifecycle`; docs/de
 """
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models
@@ -97,6 +97,11 @@ class Inventory(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.state}"
+
+    @property
+    def next_at(self) -> datetime:
+        """When the one after it is expected."""
+        return (self.created_at or self.checked_at) + timedelta(days=1)
 
 
 class RunState(models.TextChoices):
@@ -233,6 +238,10 @@ class Run(models.Model):
         return sum(self.counts[outcome.value] for outcome in GAPS)
 
     @property
+    def left_over_percent(self) -> float | None:
+        return 100 * self.left_over / self.listed if self.listed else None
+
+    @property
     def label(self) -> str:
         """The moment that a run holds, by which people tell it from others: 20 November 02:00."""
         moment = self.cut_off or self.due_at or self.created_at
@@ -278,6 +287,22 @@ class RunStage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.state}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the run is at this stage."""
+        return self.state in {StageState.RUNNING, StageState.WAITING} and not self.run.is_finished
+
+    @property
+    def shown_state(self) -> str:
+        """A stage that waits is shown as what it waits for: an inventory, a person, AWS at its work, or another try."""
+        if self.state != StageState.WAITING:
+            return self.state
+        if self.run.failed_attempts:
+            return "queued"
+        if self.name == Stage.COST_GATE and self.run.state == RunState.WAITING_FOR_APPROVAL:
+            return self.run.state
+        return {Stage.INVENTORY: "waiting_for_inventory", Stage.COPY: "running"}.get(Stage(self.name), "queued")
 
 
 class CopyJob(models.Model):

@@ -12,8 +12,8 @@ from coordinator.coordination.confirmed import MANY, rehearsal_of
 from coordinator.coordination.contract import ManyCommitsJob, ManyCommitsJson, RehearsalJson
 from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
-from coordinator.queries.coordination import MOST_TABLES, ManySelection, many_selection
-from coordinator.queries.table_list import TableFilter
+from coordinator.queries.coordination import MOST_TABLES, many_selection
+from coordinator.queries.table_list import ManySelection, TableFilter
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
@@ -96,7 +96,7 @@ def _act(command: ChangeCommand, operation: Operation, selection: ManySelection,
         return command.done_by_spark(
             lambda here: act_on_many(
                 Actor.command(),
-                selection.touched,
+                selection.tables,
                 operation,
                 store=options["store"] if operation is Operation.ENABLE else "",
                 # An enable is confirmed by --writers-paused: other programs call it so.
@@ -114,7 +114,7 @@ def _many_document(operation: Operation, selection: ManySelection, store: str, j
     return {
         "operation": operation.value,
         "store": store,
-        "tables": [table.uri for table in selection.touched],
+        "tables": [table.uri for table in selection.tables],
         "skipped": [{"uri": table.uri, "reason": reason} for table, reason in selection.skipped],
         "more_match": selection.too_many,
         "confirm": selection.confirm,

@@ -4,8 +4,9 @@ from typing import Any
 
 from django import forms
 
+from coordinator.models import MECHANISM_WORDS
 from coordinator.protocols.verdict import State
-from coordinator.queries.table_list import GONE, MECHANISM_WORDS, UNPUBLISHED, TableFilter
+from coordinator.queries.table_list import GONE, UNPUBLISHED, TableFilter
 from dashboard.web.states import look_of
 
 MOST_PICKED = 500

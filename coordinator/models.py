@@ -4,6 +4,7 @@ Rows are snapshots with `observed_at`, written by coordinator.observation; pages
 """
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -13,6 +14,13 @@ from lake.delta.facts import LockDomain, Mechanism
 from lake.delta.uri import TableUri
 
 STATES = [(state.value, state.value) for state in State]
+MECHANISM_WORDS = {
+    Mechanism.LOG_STORE: "Log store",
+    Mechanism.COORDINATED_COMMITS: "Coordinated",
+    Mechanism.SINGLE_DRIVER: "Single driver",
+    Mechanism.CATALOG_MANAGED: "Catalogue",
+    Mechanism.UNKNOWN: "Unknown",
+}
 
 
 class Observed(models.Model):
@@ -68,6 +76,11 @@ class CommitStore(Observed):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def ttl_attribute(self) -> str:
+        """What TTL goes by; empty where it is off or was not read."""
+        return "" if self.facts.get("ttl_status") == "DISABLED" else self.facts.get("ttl_attribute") or ""
+
 
 class Bucket(Observed):
     """An S3 bucket that holds Delta tables: what S3 may delete on its own."""
@@ -83,6 +96,12 @@ class Bucket(Observed):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def temp_rules(self) -> dict[str, Any] | None:
+        """Of how many of its `tables` temp files leave by a rule (`covered`), as its finding says; None: not known."""
+        notes = (one["evidence"] for one in self.facts.get("findings", []) if one["code"] == "temp-rules")
+        return next(notes, None)
+
 
 class DeltaTable(Observed):
     """A Delta table: one root under which a `_delta_log/` lies, or to which an item of a commit store points."""
@@ -93,7 +112,7 @@ class DeltaTable(Observed):
     uri = models.CharField(max_length=1100)  # s3a:// form, as pages and commands name the table
     name = models.CharField(max_length=512)  # Last two parts of the path, joined by a dot
     mechanism = models.CharField(
-        max_length=20, choices=[(m.value, m.value) for m in Mechanism], default=Mechanism.UNKNOWN
+        max_length=20, choices=[(m.value, word) for m, word in MECHANISM_WORDS.items()], default=Mechanism.UNKNOWN
     )
     store = models.ForeignKey(CommitStore, null=True, on_delete=models.SET_NULL, related_name="tables")
     lock_domains = models.JSONField(default=list)  # [{store, path}] of entries that exist or existed
@@ -220,6 +239,11 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.lock_domain}@{self.version}"
+
+    @property
+    def is_coordinated(self) -> bool:
+        """Whether it is an element of a registration, and no item of a log store."""
+        return self.code.startswith("K")
 
     @property
     def expires_at(self) -> datetime | None:
@@ -378,6 +402,12 @@ class TtlMigration(models.Model):
     @property
     def is_active(self) -> bool:
         return self.finished_at is None
+
+    @property
+    def place(self) -> int:
+        """Which of the four phases is under way, 4 once all are done; -1 where it ended otherwise."""
+        phases = self.Phase.values[:5]
+        return phases.index(self.phase) if self.phase in phases else -1
 
 
 class WriterTest(models.Model):

@@ -1,5 +1,6 @@
 """Versions of a table as pages show them: each commit file joined with the entries that accepted it."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from lake.delta.facts import Mechanism
 # Accepted, and the file it named is gone (delta-storage's crash states and those of the commit coordinator).
 LOST_CODES = frozenset({"C6", "C7", "C10", "C11", "K6", "K7"})
 FOREIGN_CODE = "foreign-writer"
+_VERSIONED = re.compile(r"[0-9]{20}\.")
+_UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f-]{4,27}")
 
 
 class VersionState(StrEnum):
@@ -64,6 +67,11 @@ class VersionRow:
         return commit_name(self.version)
 
     @property
+    def short_file(self) -> str:
+        """The file that its entry names."""
+        return short(self.entry.file.rpartition("/")[2]) if self.entry else ""
+
+    @property
     def meaning(self) -> str:
         return _MEANINGS[self.state]
 
@@ -99,7 +107,7 @@ def unpublished_state(entries: Sequence[Entry]) -> VersionState:
     """What an absent file means: lost, waiting in the log store, or waiting in the coordinator."""
     if not entries or any(entry.code in LOST_CODES or _has_no_file(entry) for entry in entries):
         return VersionState.MISSING
-    coordinated = any(entry.code.startswith("K") for entry in entries)
+    coordinated = any(entry.is_coordinated for entry in entries)
     return VersionState.UNBACKFILLED if coordinated else VersionState.PENDING
 
 
@@ -108,8 +116,16 @@ def _has_no_file(entry: Entry) -> bool:
     return bool(entry.complete) and entry.published is False
 
 
-def entry_state(entry: Entry, *, foreign: bool = False) -> VersionState:
-    """The state of one entry on its own, as lists of entries show it."""
-    if entry.published:
-        return VersionState.FOREIGN_WRITER if foreign else VersionState.PUBLISHED
-    return unpublished_state((entry,))
+def entry_row(entry: Entry) -> VersionRow:
+    """One entry on its own, as lists of entries show it."""
+    state = version_state(None, (entry,), mechanism="", foreign=False)
+    return VersionRow(entry.version, state, None, (entry,))
+
+
+def short(name: str) -> str:
+    """A key cut to what differs: `.tmp/…1042.json.7f3c9b52`, `_staged_commits/…1042.7f3c9b52.json`."""
+    folder, slash, file = name.rpartition("/")
+    if not _VERSIONED.match(file):
+        return name
+    digits, rest = file[:20].lstrip("0").rjust(4, "0"), _UUID.sub(r"\1", file[20:])
+    return f"{folder}{slash}…{digits}{rest}"

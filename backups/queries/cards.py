@@ -10,20 +10,10 @@ from django.db.models import Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from backups.charts import DAYS, DayRun, Gauge, Strip, gauge, strip
+from backups.charts import DAYS, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
-from backups.models import ACTIVE, InventoryState, Plan, Run, RunState
-from backups.queries.rows import (
-    UNPROVEN,
-    CopyAge,
-    Fact,
-    Headline,
-    age_text,
-    copy_age,
-    moment_of,
-    run_url,
-    way_on,
-)
+from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
+from backups.queries.rows import UNPROVEN, CopyAge, Headline, age_text, copy_age, run_url, way_on
 from dashboard.connections.models import Connection
 
 
@@ -35,27 +25,13 @@ class Card:
     state: str
     word: str
     stands: CopyAge
-    gauge: Gauge
     note: str
-    note_url: str
     strip: Strip
-    inventory: Fact
+    inventory: Inventory | None
+    inventory_is_late: bool
     sums: dict[str, Any]
     active: Run | None
     newest: Run | None
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The numbers of the status page: plans by their newest copy, active runs, and what runs did this month."""
-
-    within: int
-    past: int
-    without: int
-    active: int
-    bytes: int
-    objects: int
-    usd: Decimal
 
 
 def plans_in_scope(connection: Connection | None) -> QuerySet[Plan]:
@@ -72,19 +48,16 @@ def card_of(plan: Plan, now: datetime) -> Card:
     active = next((run for run in runs if run.state in ACTIVE), None) or plan.runs.filter(state__in=ACTIVE).first()
     stands = copy_age(plan, now)
     state, word = _state(active, newest, stands)
-    note, url = _note(plan, active, stands, now)
-    since = min((run.created_at for run in runs), default=now)
-    days = [DayRun(run.state, run.due_at or run.created_at, run_url(run)) for run in runs]
+    inventory = plan.inventories.filter(state=InventoryState.ARRIVED).first() if plan.inventory else None
     return Card(
         plan,
         state,
         word,
         stands,
-        gauge(stands.age, stands.objective),
-        note,
-        url,
-        strip(days, now.date(), None if plan.paused else schedule_of(plan), since, plan.name, now),
-        _inventory_fact(plan, now),
+        _note(plan, active, stands, now),
+        strip(runs, None if plan.paused else schedule_of(plan), plan.name, now),
+        inventory,
+        inventory is not None and inventory.next_at <= now,
         _sums(plan, now),
         active,
         newest,
@@ -142,21 +115,22 @@ def _at_plan(state: str, card: Card, said: str) -> Headline:
     return Headline(state, said, card.note, reverse("backup-plan", args=[card.plan.name]), "See the plan")
 
 
-def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> Counts:
+def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> dict[str, Any]:
+    """The numbers of the status page: plans by their newest copy, active runs, and what runs did this month."""
     within = sum(card.stands.age is not None and not card.stands.is_past for card in cards)
     past = sum(card.stands.is_past for card in cards)
     runs = Run.objects.filter(plan__in=plans)
-    spent = runs.filter(finished_at__gte=_month(now))
-    sums = spent.aggregate(usd=Sum("actual_usd"), bytes=Sum("bytes_copied"), objects=Sum("copied"))
-    return Counts(
-        within,
-        past,
-        len(cards) - within - past,
-        runs.filter(state__in=ACTIVE).count(),
-        sums["bytes"] or 0,
-        sums["objects"] or 0,
-        sums["usd"] or Decimal(0),
-    )
+    return {
+        "within": within,
+        "past": past,
+        "without": len(cards) - within - past,
+        "active": runs.filter(state__in=ACTIVE).count(),
+        **runs.filter(finished_at__gte=_month(now)).aggregate(
+            usd=Coalesce(Sum("actual_usd"), Decimal(0)),
+            bytes=Coalesce(Sum("bytes_copied"), 0),
+            objects=Coalesce(Sum("copied"), 0),
+        ),
+    }
 
 
 def _month(now: datetime) -> datetime:
@@ -188,25 +162,23 @@ def _state(active: Run | None, newest: Run | None, stands: CopyAge) -> tuple[str
     return "healthy", "Copied within objective"
 
 
-def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> tuple[str, str]:
+def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str:
     if active is not None:
         words = {
             RunState.WAITING_FOR_APPROVAL: "Waits for approval",
             RunState.WAITING_FOR_INVENTORY: "Waits for the inventory",
             RunState.CANCELLING: "Being cancelled",
         }
-        return words.get(
-            RunState(active.state), f"Running since {active.started_at or active.created_at:%H:%M} UTC"
-        ), run_url(active)
+        since = active.started_at or active.created_at
+        return words.get(RunState(active.state), f"Running since {since:%H:%M} UTC")
     if plan.paused:
-        return "Paused: the schedule starts nothing", ""
+        return "Paused: the schedule starts nothing"
     due = next_due(plan, now)
     if due is None:
-        return "No schedule: started by hand", ""
+        return "No schedule: started by hand"
     day = "" if due.date() == now.date() else f"{due:%a} {due.day} {due:%b} "
-    missed = moment_of(stands.copy) + stands.objective if stands.copy else None
-    late = ", after the objective is missed" if missed and now < missed < due else ""
-    return f"Next run {day}{due:%H:%M} UTC{late}", ""
+    late = ", after the objective is missed" if stands.missed_at and now < stands.missed_at < due else ""
+    return f"Next run {day}{due:%H:%M} UTC{late}"
 
 
 def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
@@ -219,21 +191,6 @@ def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
         ended=Max("finished_at", filter=ended),
     )
     return {**sums, "spent": (sums["spent"] or Decimal(0)) if sums["ended"] else None}
-
-
-def _inventory_fact(plan: Plan, now: datetime) -> Fact:
-    if not plan.inventory:
-        return Fact("Inventory", "Not used", "the source is listed")
-    newest = plan.inventories.filter(state=InventoryState.ARRIVED).first()
-    if newest is None:
-        return Fact("Next inventory", "None seen yet", "the first can take 48 h")
-    due = (newest.created_at or newest.checked_at) + timedelta(days=1)
-    said = f"{due.day} {due:%b}, about {due:%H:%M}"
-    return Fact(
-        "Next inventory",
-        said,
-        f"last {newest.name}, {newest.format or 'CSV'}" if due > now else f"late: last {newest.name}",
-    )
 
 
 def _others(number: int) -> str:

@@ -8,21 +8,10 @@ from django.urls import reverse
 
 from backups.models import Plan, Run, RunState
 from backups.outcomes import COPY_REFUSED
-from dashboard.web.text import duration, thousands
+from dashboard.web.text import duration
 from lake.aws.errors import ACCESS_DENIED
 
 _FOR_LACK_OF_PERMISSION = frozenset({COPY_REFUSED, *ACCESS_DENIED})
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A named value: text or a moment, with more in small beneath it."""
-
-    label: str
-    value: str = ""
-    more: str = ""
-    url: str = ""
-    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +61,6 @@ def age_text(age: timedelta) -> str:
     return f"{hours} h" + (f" {rest} min" if rest else "")
 
 
-def objects(number: int) -> str:
-    return f"{thousands(number)} object{'' if number == 1 else 's'}"
-
-
 @dataclass(frozen=True, slots=True)
 class CopyAge:
     """`copy` is the newest run that made one, None without; `since` is the moment up to which everything was copied, or
@@ -91,6 +76,16 @@ class CopyAge:
     @property
     def is_past(self) -> bool:
         return self.over > timedelta()
+
+    @property
+    def share(self) -> int | None:
+        """The age as percent of the objective."""
+        return None if self.age is None else round(100 * self.age / self.objective)
+
+    @property
+    def missed_at(self) -> datetime | None:
+        """When the newest copy is, or was, as old as the objective allows; None without a copy."""
+        return moment_of(self.copy) + self.objective if self.copy else None
 
     @property
     def age_text(self) -> str:

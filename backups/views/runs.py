@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from backups import actions
 from backups.documents import failure_document
 from backups.models import Run, RunState
-from backups.queries.run_page import copy_jobs_of, failures_of, run_view, table_rows
+from backups.queries.rows import copy_age, lacks_permission
+from backups.queries.run_page import table_rows
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
 from dashboard.connections.writable import why_not_writable
@@ -34,9 +35,12 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     context = {
         "run": found,
         "is_over": found.is_finished,
-        "view": run_view(found, timezone.now()),
-        "failures": failures_of(found),
-        "copy_jobs": copy_jobs_of(found),
+        "waits": found.state == RunState.WAITING_FOR_APPROVAL,
+        "missed_at": copy_age(found.plan, timezone.now()).missed_at,
+        "stages": found.stages.all(),
+        "failures": found.failures.all(),
+        "copy_jobs": found.copy_jobs.all(),
+        "lacks_permission": lacks_permission(found),
         "tables": table_rows(found),
         "live": live,
         "live_more": live["unread"]["count"] - len(live["unread"]["examples"]) if live else 0,

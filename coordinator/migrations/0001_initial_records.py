@@ -96,11 +96,11 @@ class Migration(migrations.Migration):
                     "mechanism",
                     models.CharField(
                         choices=[
-                            ("log_store", "log_store"),
-                            ("coordinated_commits", "coordinated_commits"),
-                            ("single_driver", "single_driver"),
-                            ("catalog_managed", "catalog_managed"),
-                            ("unknown", "unknown"),
+                            ("log_store", "Log store"),
+                            ("coordinated_commits", "Coordinated"),
+                            ("single_driver", "Single driver"),
+                            ("catalog_managed", "Catalogue"),
+                            ("unknown", "Unknown"),
                         ],
                         default=lake.delta.facts.Mechanism["UNKNOWN"],
                         max_length=20,

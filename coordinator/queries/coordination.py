@@ -1,21 +1,18 @@
 """Checks and their jobs, and which tables of a filter an act on many would touch; all from stored rows."""
 
-import hashlib
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.urls import reverse
 
 from changes.pages import PlanPage
-from coordinator.coordination.actions import REHEARSED, many_name
+from coordinator.coordination.actions import REHEARSED
 from coordinator.coordination.checks import CheckState, CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
-from coordinator.coordination.features import BROUGHT, COORDINATED, IN_COMMIT_TIMESTAMP, LEFT_BEHIND, VACUUM_CHECK
 from coordinator.coordination.offers import coordination_offers
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.queries.table_list import TableFilter, filtered
+from coordinator.queries.table_list import ManySelection, TableFilter, filtered
 from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
@@ -30,38 +27,13 @@ NAMES = {
     Operation.CREATE: "Create a coordinated table",
     Operation.LEFTOVERS: "Remove what a drop left behind",
 }
-_AS_IT_SHOULD = "have to be as they should, or the job fails and says what is not. The result is in the audit log."
-READ_BACK = {
-    Operation.ENABLE: f"Item, metadata and versions {_AS_IT_SHOULD}",
-    Operation.DROP: "Properties and feature gone, both commits published, the item accepting no more. "
-    "The result is in the audit log.",
-    Operation.CREATE: f"Item, metadata and version 0 {_AS_IT_SHOULD}",
-    Operation.LEFTOVERS: "The protocol must not name it any more.",
-}
 COMMITS = {Operation.ENABLE: 1, Operation.DROP: 2, Operation.CREATE: 1, Operation.LEFTOVERS: 1}
 """Versions that the act itself takes."""
-
-REFUSED_BY = "tools that do not know it, deltalake among them, are refused"
-ASKED = "asked for once the drop is made; Delta may refuse"
-
-
-@dataclass(frozen=True, slots=True)
-class TableChange:
-    """One row; `note` stands below `after`."""
-
-    what: str
-    now: str
-    after: str
-    note: str = ""
-
-    @property
-    def differs(self) -> bool:
-        return self.now != self.after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinationPage(PlanPage):
-    """The page of one act: its plan, the checks that it rests on, and what it changes of the table.
+    """The page of one act: its plan, and the checks that it rests on.
 
     `again` is where the act is chosen, `rehearsal` the newest time it was tried on a copy; `rehearse_at` asks for one
     more, "" where it cannot be tried.
@@ -69,7 +41,6 @@ class CoordinationPage(PlanPage):
 
     change: CoordinationRequest
     found: PreflightDocument | None
-    changes: list[TableChange]
     again: str
     rehearsal: Job | None
     rehearse_at: str
@@ -119,7 +90,7 @@ class CoordinationPage(PlanPage):
 
 
 def coordination_page(job: Job, table: DeltaTable | None, again: str) -> CoordinationPage:
-    """What a job checked and planned, and what the act would change of the table; None for one to be created."""
+    """What a job checked and planned of a table; None for one to be created."""
     result: CheckResult = job.result
     found, plan, change = result.get("preflight"), result.get("plan"), change_of(job.params)
     return CoordinationPage(
@@ -133,7 +104,6 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         called=NAMES[change.operation],
         change=change,
         found=found,
-        changes=changes(change, found, table) if found else [],
         again=again,
         rehearsal=newest_rehearsal(table.connection_id, change.uri, change.operation) if table else None,
         rehearse_at=_rehearse_at(job, change.operation, table),
@@ -163,89 +133,12 @@ def command_line(job: Job) -> str:
     return shlex.join(words)
 
 
-def changes(change: CoordinationRequest, checked: PreflightDocument, table: DeltaTable | None) -> list[TableChange]:
-    """Before and after; empty for a new table, which has no before, and for one that is gone."""
-    if table is None or change.operation is Operation.CREATE:
-        return []
-    rows = _enabled(checked, table) if change.operation is Operation.ENABLE else _left(change, table)
-    return [*rows, TableChange("Data files", "as they are", "as they are"), _history(change.operation, checked)]
-
-
 def plain_commits(table: DeltaTable) -> str:
     """What the table commits through where no coordinator is in force."""
     store = table.store
     if store is not None and store.kind == CommitStore.Kind.LOG_STORE:
         return f"log store {store.name}"
     return "a log store" if table.lock_domains else "S3 alone"
-
-
-def _enabled(checked: PreflightDocument, table: DeltaTable) -> Iterator[TableChange]:
-    yield TableChange("Commits through", plain_commits(table), f"coordinator {checked['store']}")
-    notes = {VACUUM_CHECK: REFUSED_BY, COORDINATED: "", IN_COMMIT_TIMESTAMP: "every writer has to keep them"}
-    for feature in BROUGHT:
-        yield TableChange(feature, _named(table, feature), "in the protocol", notes[feature])
-    yield TableChange("Protocol", _protocol(table), "reader 3, writer 7", "stays there after a drop")
-    yield TableChange("Coordinator item", "none in force", "a new one, accepting")
-
-
-def _left(change: CoordinationRequest, table: DeltaTable) -> Iterator[TableChange]:
-    """By a drop, or by the removal of what one left behind."""
-    is_drop = change.operation is Operation.DROP
-    coordinated = table.mechanism == Mechanism.COORDINATED_COMMITS
-    if is_drop:
-        through = f"coordinator {table.store.name}" if coordinated and table.store else plain_commits(table)
-        then = "the log store it had before" if table.lock_domains else "S3 alone"
-        yield TableChange("Commits through", through, then)
-        yield TableChange(COORDINATED, _named(table, COORDINATED), "removed")
-    for feature in LEFT_BEHIND:
-        now = _named(table, feature)
-        if feature in change.remove_features:
-            yield TableChange(feature, now, "removed, where Delta allows it", ASKED if is_drop else "Delta may refuse")
-        else:
-            yield TableChange(feature, now, now, REFUSED_BY if feature == VACUUM_CHECK else "")
-    note = "" if is_drop else "its numbers may fall with the last feature"
-    yield TableChange("Protocol", _protocol(table), _protocol(table), note)
-    if is_drop:
-        item = "accepting" if coordinated else "not accepting"
-        yield TableChange("Coordinator item", item, "not accepting, kept", "sessions that are open still read it")
-
-
-def _history(operation: Operation, checked: PreflightDocument) -> TableChange:
-    version, more = checked["version"], COMMITS[operation]
-    if version is None:
-        return TableChange("Newest version", "unknown", f"{more} more")
-    return TableChange("Newest version", f"{version:,}", f"{version + more:,}")
-
-
-def _named(table: DeltaTable, feature: str) -> str:
-    return "in the protocol" if feature in table.features else "not in the protocol"
-
-
-def _protocol(table: DeltaTable) -> str:
-    return f"reader {table.reader_version}, writer {table.writer_version}"
-
-
-@dataclass(frozen=True, slots=True)
-class ManySelection:
-    """Which tables of a filter an act on many will touch; `skipped` are the others with the reason."""
-
-    touched: list[DeltaTable]
-    skipped: list[tuple[DeltaTable, str]]
-    too_many: bool
-
-    @property
-    def connections(self) -> list[str]:
-        return sorted({table.connection.name for table in self.touched})
-
-    @property
-    def confirm(self) -> str:
-        return many_name(self.touched)
-
-    @property
-    def seen(self) -> str:
-        """Names the selection: the act happens only while it is the one that was shown."""
-        named = ",".join(str(table.pk) for table in sorted(self.touched, key=lambda table: table.pk))
-        return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
 def counts_by_coordination(chosen: TableFilter) -> tuple[int, int]:
@@ -259,8 +152,8 @@ def many_selection(operation: Operation, chosen: TableFilter) -> ManySelection:
     """Judge each table of a filter by its stored row; the job checks each one anew."""
     tables = list(filtered(chosen).select_related("connection").order_by("name", "id")[: MOST_TABLES + 1])
     told = [(table, _why_skipped(operation, table)) for table in tables[:MOST_TABLES]]
-    touched = [table for table, reason in told if not reason]
-    return ManySelection(touched, [(table, reason) for table, reason in told if reason], len(tables) > MOST_TABLES)
+    touched, skipped = ([one for one in told if bool(one[1]) is left_out] for left_out in (False, True))
+    return ManySelection(touched, skipped, len(tables) > MOST_TABLES)
 
 
 def passed_selection(checked: Job) -> ManySelection:
@@ -268,9 +161,9 @@ def passed_selection(checked: Job) -> ManySelection:
     outcomes = {one["target_id"]: one for one in checked.result.get("outcomes", []) if one["target_id"]}
     tables = DeltaTable.objects.filter(pk__in=outcomes, gone_at=None).select_related("connection").order_by("name")
     told = [(table, outcomes[str(table.pk)]) for table in tables]
-    passed = [table for table, outcome in told if outcome["state"] == TableState.PASSED]
+    passed = [(table, "") for table, outcome in told if outcome["state"] == TableState.PASSED]
     left = [(table, str(outcome["sentence"])) for table, outcome in told if outcome["state"] != TableState.PASSED]
-    return ManySelection(passed, left, too_many=False)
+    return ManySelection(passed, left)
 
 
 def _why_skipped(operation: Operation, table: DeltaTable) -> str:

@@ -1,12 +1,10 @@
 """Plans, their jobs, and what a repair of many tables would touch; all from stored rows."""
 
-import hashlib
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypedDict, TypeVar
-from urllib.parse import urlencode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
@@ -14,17 +12,13 @@ from django.urls import reverse
 from changes.documents import PlanDocument, RefusalDocument
 from changes.pages import PlanPage
 from coordinator.models import DeltaTable, TableFinding
-from coordinator.protocols.wording import counted
-from coordinator.queries.table_list import TableFilter, filtered
+from coordinator.queries.table_list import ManySelection, TableFilter, filtered
 from coordinator.repairs.declaration import Many
 from coordinator.repairs.fresh import PlanRepairResult, Subject
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.jobs.models import Job
 from lake.delta.uri import SCHEMES, TableUri
-
-MOST_LISTED = 200
-"""Tables named on the page of a repair of many, of each kind; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,59 +85,21 @@ def bulk_kinds() -> dict[str, Many]:
     return {one.name: one.many for one in REPAIRS.values() if one.many is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class BulkRow:
-    """A table with the sentences of the findings that decide about it."""
+def bulk_selection(kind: Many, chosen: TableFilter) -> tuple[ManySelection, int]:
+    """Judge each table of a filter by its open findings. Three queries, however many tables there are.
 
-    table: DeltaTable
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BulkSelection:
-    """Which tables of a filter a repair of many will touch, and which not.
-
-    `skipped` are those that wait for it or are in trouble and name no such repair; `quiet` counts the rest.
+    Left out are those that wait for it or are in trouble and name no such repair; the rest is counted beside.
     """
-
-    kind: Many
-    touched: list[BulkRow]
-    skipped: list[BulkRow]
-    quiet: int
-
-    @property
-    def tables(self) -> list[DeltaTable]:
-        return [row.table for row in self.touched]
-
-    @property
-    def connections(self) -> list[str]:
-        return sorted({row.table.connection.name for row in self.touched})
-
-    @property
-    def in_words(self) -> str:
-        return f"{self.kind.title}: {counted(len(self.touched), 'table')}"
-
-    @property
-    def seen(self) -> str:
-        """Names the selection: the page shows it and the act happens only while it is the same."""
-        named = ",".join(str(table.pk) for table in sorted(self.tables, key=lambda table: table.pk))
-        return hashlib.sha256(f"{self.kind.repair}:{named}".encode()).hexdigest()[:32]
-
-
-def bulk_selection(kind: Many, chosen: TableFilter) -> BulkSelection:
-    """Judge each table of a filter by its open findings. Three queries, however many tables there are."""
     tables = filtered(chosen)
-    total = tables.count()
-    found = _findings(tables, kind)
-    rows = _listed(tables, set(found))
-    touched = [
-        BulkRow(table, tuple(one.summary for one in found[table.pk] if kind.repair in one.repairs))
-        for table in rows
-        if any(kind.repair in one.repairs for one in found[table.pk])
-    ]
-    named = {row.table.pk for row in touched}
-    skipped = [BulkRow(table, _why_not(found[table.pk])) for table in rows if table.pk not in named]
-    return BulkSelection(kind, touched, skipped, total - len(rows))
+    total, found = tables.count(), _findings(tables, kind)
+    touched, skipped = [], []
+    for table in _listed(tables, set(found)):
+        named = [one.summary for one in found[table.pk] if kind.repair in one.repairs]
+        if named:
+            touched.append((table, " ".join(named)))
+        else:
+            skipped.append((table, " ".join(f"{one.code}: {one.summary}" for one in found[table.pk][:3])))
+    return ManySelection(touched, skipped), total - len(touched) - len(skipped)
 
 
 def bulk_counts(chosen: TableFilter) -> list[tuple[Many, int]]:
@@ -155,34 +111,6 @@ def bulk_counts(chosen: TableFilter) -> list[tuple[Many, int]]:
         if named:
             counts.append((kind, len(named)))
     return counts
-
-
-def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
-    """The filter as the fields of a form or an address."""
-    fields = ("state", "q", "mechanism", "bucket", "connection", "store")
-    picked = [("table", str(table)) for table in chosen.only]
-    return [*((name, str(value)) for name in fields if (value := getattr(chosen, name))), *picked]
-
-
-class FilterInWords(TypedDict):
-    """A filter as a page of many tables needs it; `by_connection` is empty where all are of one connection, `picked`
-    counts the tables that somebody has picked one by one."""
-
-    picked: int
-    fields: list[tuple[str, str]]
-    back: str
-    by_connection: list[tuple[str, str]]
-
-
-def filter_in_words(chosen: TableFilter, connections: Sequence[str]) -> FilterInWords:
-    several = connections if len(connections) > 1 else ()
-    by_connection = [(name, urlencode(filter_fields(of_connection(chosen, name)))) for name in several]
-    fields = filter_fields(chosen)
-    return {"picked": len(chosen.only), "fields": fields, "back": urlencode(fields), "by_connection": by_connection}
-
-
-def of_connection(chosen: TableFilter, name: str) -> TableFilter:
-    return replace(chosen, connection=name)
 
 
 D = TypeVar("D", PlanDocument, RefusalDocument)
@@ -207,7 +135,3 @@ def _listed(tables: "QuerySet[DeltaTable]", ids: set[int]) -> list[DeltaTable]:
     shown = ("uri", "name", "state", "state_rank", "connection__name")
     rows = rows.select_related("connection").only(*shown).order_by("state_rank", "name", "id")
     return [table for table in rows if table.pk in ids]
-
-
-def _why_not(findings: Sequence[TableFinding]) -> tuple[str, ...]:
-    return tuple(f"{one.code}: {one.summary}" for one in findings[:3])

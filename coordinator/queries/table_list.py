@@ -3,6 +3,7 @@
 A table that is gone is listed only where it is asked for (`state=gone`), and counted nowhere else.
 """
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,15 +18,17 @@ from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import table_line
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, ObservationPass, TableFinding
 from coordinator.protocols.verdict import State
+from coordinator.protocols.wording import counted
 from coordinator.queries.next_step import NextStep, next_step
 from dashboard.connections.models import Connection
 from dashboard.web.paging import Column, Page, Sort, keyset_page
-from lake.delta.facts import Mechanism
 from lake.delta.uri import SCHEMES, places_meant
 
 GONE = "gone"
 UNPUBLISHED = "unpublished"
 EXPORT_CHUNK = 1_000
+MOST_LISTED = 200
+"""Tables named on the page of a change of many, of each kind; the rest is counted."""
 
 _ID = Column("id")
 SORTS = (
@@ -49,13 +52,6 @@ SORT_WORDS = {
 }
 _UNLISTED = ("properties", "partition_columns", "registrations", "registered", "problems", "missed", "log_sizes")
 """JSON fields that no list shows."""
-MECHANISM_WORDS = {
-    Mechanism.LOG_STORE: "Log store",
-    Mechanism.COORDINATED_COMMITS: "Coordinated",
-    Mechanism.SINGLE_DRIVER: "Single driver",
-    Mechanism.CATALOG_MANAGED: "Catalogue",
-    Mechanism.UNKNOWN: "Unknown",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +73,39 @@ class TableFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class ManySelection:
+    """Which tables of a filter a change of many will touch, each with the reason, and which others not, and why."""
+
+    touched: list[tuple[DeltaTable, str]]
+    skipped: list[tuple[DeltaTable, str]]
+    too_many: bool = False
+
+    @property
+    def tables(self) -> list[DeltaTable]:
+        return [table for table, _ in self.touched]
+
+    @property
+    def connections(self) -> list[str]:
+        return sorted({table.connection.name for table in self.tables})
+
+    @property
+    def confirm(self) -> str:
+        """How many they are, as a person types it."""
+        return counted(len(self.touched), "table")
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection of all of them, None where they are of several."""
+        return self.tables[0].connection if len(self.connections) == 1 else None
+
+    @property
+    def seen(self) -> str:
+        """Names the selection: the change happens only while it is the one that was shown."""
+        named = ",".join(str(table.pk) for table in sorted(self.tables, key=lambda table: table.pk))
+        return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """One row of the list. `sparkline` is None where the table's log was never read.
 
@@ -89,18 +118,12 @@ class TableRow:
     step: NextStep | None
     can: tuple[str, ...]
 
-    @property
-    def mechanism(self) -> str:
-        return MECHANISM_WORDS[Mechanism(self.table.mechanism)]
 
-
-@dataclass(frozen=True, slots=True)
-class ReadingAge:
-    """How old the reading of a connection is, and what stopped the newest one, if anything did."""
-
-    connection: Connection
-    finished_at: datetime | None
-    error_text: str
+def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
+    """The filter as the fields of a form or an address."""
+    fields = ("state", "q", "mechanism", "bucket", "connection", "store")
+    picked = [("table", str(table)) for table in chosen.only]
+    return [*((name, str(value)) for name in fields if (value := getattr(chosen, name))), *picked]
 
 
 def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
@@ -185,21 +208,18 @@ def export_rows(chosen: TableFilter, sort: Sort) -> Iterator[dict[str, object]]:
         after = page.next_after
 
 
-def readings(connection: str = "") -> list[ReadingAge]:
-    """The newest finished pass of each connection, in one query."""
+def readings(connection: str = "") -> tuple[Sequence[Connection], datetime | None]:
+    """Each connection with when its newest reading ended, as `read_at`, and what stopped that, as `error_text`.
+
+    A page is as old as the oldest of them, which stands beside.
+    """
     finished = ObservationPass.objects.filter(connection=OuterRef("pk"), finished_at__isnull=False)
     newest = finished.order_by("-started_at")
     connections = Connection.objects.annotate(
-        finished_at=Subquery(newest.values("finished_at")[:1]), error_text=Subquery(newest.values("error_text")[:1])
+        read_at=Subquery(newest.values("finished_at")[:1]), error_text=Subquery(newest.values("error_text")[:1])
     )
-    if connection:
-        connections = connections.filter(name=connection)
-    return [ReadingAge(found, found.finished_at, found.error_text or "") for found in connections]
-
-
-def oldest_reading(found: Sequence[ReadingAge]) -> datetime | None:
-    """A page is as old as the oldest reading on it."""
-    return min((reading.finished_at for reading in found if reading.finished_at), default=None)
+    found = list(connections.filter(name=connection) if connection else connections)
+    return found, min((one.read_at for one in found if one.read_at), default=None)
 
 
 def bucket_names(connection: str = "") -> list[str]:

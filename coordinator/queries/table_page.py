@@ -1,6 +1,6 @@
 """One table: head, verdict, newest versions, entries, jobs and activity, from stored rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,15 +11,14 @@ from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
 from coordinator.models import Commit, DeltaTable, Entry, ProvenanceRow, TableFinding
 from coordinator.protocols.verdict import LOUD, State
-from coordinator.queries.evidence import EvidenceRow, evidence, short
+from coordinator.queries.evidence import EvidenceRow, evidence
 from coordinator.queries.incident import Incident, incident_of
-from coordinator.queries.table_list import MECHANISM_WORDS
 from coordinator.repairs.guides import NoOffer, Offer, offers_of, without_repair
-from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_state, join_versions
+from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_row, join_versions
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
-from dashboard.jobs.queries import NEWEST, elapsed
-from dashboard.web.paging import Column, Page, Sort, keyset_page
+from dashboard.jobs.queries import NEWEST
+from dashboard.web.paging import SIZES, Column, Page, Sort, keyset_page
 from lake.delta.facts import Mechanism
 
 NEWEST_ENTRIES = 5
@@ -54,30 +53,6 @@ class VerdictView:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryRow:
-    """One entry as lists show it."""
-
-    entry: Entry
-    state: VersionState
-
-    @property
-    def short_file(self) -> str:
-        return short(self.entry.file.rpartition("/")[2])
-
-    @property
-    def is_coordinated(self) -> bool:
-        return self.entry.code.startswith("K")
-
-
-@dataclass(frozen=True, slots=True)
-class JobRow:
-    """One job with how long it took, or has been going on."""
-
-    job: Job
-    took: timedelta | None
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """All that the first tab shows."""
 
@@ -85,13 +60,13 @@ class Overview:
     incident: Incident | None
     evidence: list[EvidenceRow]
     timeline: Timeline | None
-    entries: list[EntryRow]
+    entries: list[VersionRow]
     findings: list[TableFinding]
     resolved: list[TableFinding]
     offers: list[Offer]
     offers_left_out: int
     without_repair: list[NoOffer]
-    jobs: list[JobRow]
+    jobs: "QuerySet[Job]"
     facts: list[tuple[str, str]]
 
     @property
@@ -103,7 +78,7 @@ class Overview:
 def overview(table: DeltaTable) -> Overview:
     findings = open_findings(table)
     versions = newest_versions(table, findings)
-    entries = list(table.entries.select_related("store")[:NEWEST_ENTRIES])
+    entries = table.entries.select_related("store")[:NEWEST_ENTRIES]
     incident = incident_of(table, findings)
     others = findings[1:] if incident else findings
     offers = [] if table.gone_at else offers_of(others)
@@ -112,13 +87,13 @@ def overview(table: DeltaTable) -> Overview:
         incident=incident,
         evidence=evidence(table, versions),
         timeline=timeline(versions, published=table.published_version, has_store=has_store(table)),
-        entries=entry_rows(entries),
+        entries=[entry_row(entry) for entry in entries],
         findings=findings,
         resolved=resolved_lately(table, timezone.now()),
         offers=offers[:OFFERS_SHOWN],
         offers_left_out=max(len(offers) - OFFERS_SHOWN, 0),
         without_repair=without_repair(others)[:ALSO_SHOWN],
-        jobs=job_rows(jobs_of(table)[:NEWEST_JOBS]),
+        jobs=jobs_of(table)[:NEWEST_JOBS],
         facts=protocol_facts(table),
     )
 
@@ -226,24 +201,16 @@ def neighbours(table: DeltaTable, version: int) -> tuple[int | None, int | None]
     return max(found[0], default=None), min(found[1], default=None)
 
 
-def entry_page(table: DeltaTable, after: str, size: int, *, unpublished: bool) -> tuple[Page[Entry], list[EntryRow]]:
+def entry_page(table: DeltaTable, after: str, size: int, *, unpublished: bool) -> tuple[Page[Entry], list[VersionRow]]:
     entries = table.entries.select_related("store")
     if unpublished:
         entries = entries.exclude(published=True)
     page = keyset_page(entries, _VERSIONS, after, size)
-    return page, entry_rows(page.rows)
-
-
-def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
-    return [EntryRow(entry, entry_state(entry)) for entry in entries]
+    return page, [entry_row(entry) for entry in page.rows]
 
 
 def jobs_of(table: DeltaTable) -> "QuerySet[Job]":
     return Job.objects.filter(target_type=TARGET_TYPE, target_id=str(table.pk)).order_by("-created_at", "-id")
-
-
-def job_rows(jobs: Iterable[Job]) -> list[JobRow]:
-    return [JobRow(job, elapsed(job)) for job in jobs]
 
 
 def job_page(table: DeltaTable, after: str, size: int) -> Page[Job]:
@@ -255,21 +222,24 @@ def activity_page(table: DeltaTable, after: str, size: int) -> Page[AuditEntry]:
     return keyset_page(entries, _ACTIVITY, after, size)
 
 
-def tab_counts(table: DeltaTable) -> dict[str, int]:
-    """How many rows each tab lists; an accepted version without a file is listed among the commits."""
+def frame(table: DeltaTable, tab: str) -> dict[str, object]:
+    """What the head and the tabs show on each page of a table: how many rows each tab lists, among other things.
+
+    An accepted version without a file is listed among the commits.
+    """
     without_file = table.entries.exclude(version__in=table.commits.values("version")).values("version").distinct()
-    versions = table.commits.count() + without_file.count()
-    return {"commits": versions, "entries": table.entries.count(), "jobs": jobs_of(table).count()}
+    counts = {
+        "commits": table.commits.count() + without_file.count(),
+        "entries": table.entries.count(),
+        "jobs": jobs_of(table).count(),
+    }
+    return {"table": table, "tab": tab, "counts": counts, "worst_state": table.state, "sizes": SIZES}
 
 
 def _guard(table: DeltaTable) -> str:
     """The mechanism by which an absent entry is judged; "" for a log store of which no entry was ever seen."""
     unknown = table.mechanism == Mechanism.LOG_STORE and not table.lock_domains
     return "" if unknown else table.mechanism
-
-
-def mechanism_word(table: DeltaTable) -> str:
-    return MECHANISM_WORDS[Mechanism(table.mechanism)]
 
 
 def protocol_facts(table: DeltaTable) -> list[tuple[str, str]]:

@@ -50,7 +50,6 @@ def start(request: HttpRequest, table_id: int, operation: str) -> HttpResponse:
     context = {
         "table": table,
         "operation": wanted.value,
-        "read_back": queries.READ_BACK[wanted],
         "offer": next((one for one in coordination_offers(table) if one.operation is wanted), None),
         "stores": stores,
         "only_store": coordinators[0] if len(coordinators) == 1 else None,
@@ -121,7 +120,6 @@ def _shown(
     context = {
         "table": table,
         "operation": operation.value,
-        "read_back": queries.READ_BACK[operation],
         "address": address,
         "statement": STATEMENTS.get(operation, ""),
         "guard": queries.plain_commits(table) if table else "",

@@ -19,8 +19,7 @@ from coordinator.coordination.releases import RELEASES
 from coordinator.forms import TableFilterForm
 from coordinator.models import CommitStore
 from coordinator.queries import coordination as queries
-from coordinator.queries.repairs import MOST_LISTED, filter_fields
-from coordinator.queries.table_list import TableFilter
+from coordinator.queries.table_list import MOST_LISTED, ManySelection, TableFilter, filter_fields
 from coordinator.views.coordination import have_checked, operation_named, why_not, why_not_check
 from coordinator.views.table_list import scoped
 from dashboard.accounts.actor import Actor
@@ -79,7 +78,7 @@ def _pick(request: HttpRequest, operation: Operation, chosen: TableFilter, refus
         "picked": chosen.only,
         "fields": [(name, value) for name, value in filter_fields(chosen) if name != "table"],
         "back": urlencode(filter_fields(chosen)),
-        "why_not": why_not_check(request, {table.connection for table in selection.touched}),
+        "why_not": why_not_check(request, {table.connection for table in selection.tables}),
         "refused": refused,
     }
     return render(request, "coordinator/coordination_many.html", context, status=422 if refused else 200)
@@ -94,7 +93,7 @@ def _check(request: HttpRequest, operation: Operation, chosen: TableFilter) -> H
         named = " and ".join(selection.connections)
         return _pick(request, operation, chosen, f"One job works on one connection: these belong to {named}.")
     store = request.POST.get("coordinator", "")[:255] if operation is Operation.ENABLE else ""
-    check = partial(actions.check_many, Actor.from_request(request), selection.touched, operation, store=store)
+    check = partial(actions.check_many, Actor.from_request(request), selection.tables, operation, store=store)
     return have_checked(request, check, "job")
 
 
@@ -122,7 +121,7 @@ def _too_old() -> PlanNeeded:
 
 
 def _act(
-    request: HttpRequest, operation: Operation, checked: Job, selection: queries.ManySelection, sent: ManyConfirmed
+    request: HttpRequest, operation: Operation, checked: Job, selection: ManySelection, sent: ManyConfirmed
 ) -> Job:
     if is_too_old(read_at(checked)):
         raise _too_old()
@@ -130,7 +129,7 @@ def _act(
         raise NotConfirmed("Write the reason: it stands in the audit log of each table.")
     return actions.act_on_many(
         Actor.from_request(request),
-        selection.touched,
+        selection.tables,
         operation,
         store=checked.params["store"],
         confirm=request.POST.get("confirm", "")[:_LONGEST],
@@ -141,7 +140,7 @@ def _act(
     )
 
 
-def _page(operation: Operation, checked: Job, selection: queries.ManySelection) -> ManyPage:
+def _page(operation: Operation, checked: Job, selection: ManySelection) -> ManyPage:
     return ManyPage(
         title=NAMES[operation],
         touched=len(selection.touched),
@@ -154,8 +153,7 @@ def _page(operation: Operation, checked: Job, selection: queries.ManySelection) 
     )
 
 
-def _context(request: HttpRequest, operation: Operation, selection: queries.ManySelection) -> dict[str, object]:
-    connection = selection.touched[0].connection if len(selection.connections) == 1 else None
+def _context(request: HttpRequest, operation: Operation, selection: ManySelection) -> dict[str, object]:
     return {
         "operation": operation.value,
         "meaning": MEANINGS[operation],
@@ -168,5 +166,5 @@ def _context(request: HttpRequest, operation: Operation, selection: queries.Many
         "statement": STATEMENTS[operation].replace("this table", "these tables"),
         "most": MOST_LISTED,
         "too_many": queries.MOST_TABLES if selection.too_many else 0,
-        "why_not": why_not(request, VERBS[operation], connection),
+        "why_not": why_not(request, VERBS[operation], selection.connection),
     }

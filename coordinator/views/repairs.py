@@ -1,6 +1,7 @@
 """Planning, confirming and asking for repairs. Nothing here reads the lake: a short job plans, another one repairs."""
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +18,8 @@ from coordinator import actions
 from coordinator.forms import TableFilterForm
 from coordinator.models import DeltaTable
 from coordinator.queries import repairs as queries
-from coordinator.queries.table_list import TableFilter
+from coordinator.queries.table_list import MOST_LISTED, ManySelection, TableFilter, filter_fields
+from coordinator.repairs.declaration import Many
 from coordinator.repairs.fresh import Subject, jobs_about
 from coordinator.views.addressed import addressed_table
 from coordinator.views.table_list import scoped
@@ -69,10 +71,19 @@ def many(request: HttpRequest, repair: str) -> HttpResponse:
     if not form.is_valid():
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
     chosen = scoped(request, form.chosen())
-    selection = queries.bulk_selection(kind, chosen)
-    page, context = _many_page(chosen, selection), _many_context(request, selection)
+    selection, quiet = queries.bulk_selection(kind, chosen)
+    page, actor = _many_page(kind, chosen, selection), Actor.from_request(request)
+    in_words = f"{kind.title}: {selection.confirm}"
+    context = {
+        "kind": kind,
+        "in_words": in_words,
+        "selection": selection,
+        "quiet": quiet,
+        "most": MOST_LISTED,
+        "why_not": why_not(actor, selection.connection),
+    }
     if request.method == "POST":
-        act = partial(_repair_many, Actor.from_request(request), selection)
+        act = partial(_repair_many, actor, kind, selection, in_words)
         return many_confirmed(request, TEMPLATE_OF_MANY, page, context, act)
     return many_page(request, TEMPLATE_OF_MANY, page, context)
 
@@ -81,35 +92,30 @@ def _repair(actor: Actor, planned: Job, subject: Subject, sent: Confirmed) -> Jo
     return actions.repair(actor, planned, subject, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
-def _repair_many(actor: Actor, selection: queries.BulkSelection, sent: ManyConfirmed) -> Job:
+def _repair_many(actor: Actor, kind: Many, selection: ManySelection, title: str, sent: ManyConfirmed) -> Job:
     return actions.repair_many(
         actor,
         selection.tables,
-        [selection.kind.repair],
-        selection.in_words,
+        [kind.repair],
+        title,
         stop_at_first_failure=sent.stop_at_first_failure,
         once=sent.once,
         reason=sent.reason,
     )
 
 
-def _many_page(chosen: TableFilter, selection: queries.BulkSelection) -> ManyPage:
+def _many_page(kind: Many, chosen: TableFilter, selection: ManySelection) -> ManyPage:
+    fields, several = filter_fields(chosen), selection.connections if selection.connection is None else ()
     return ManyPage(
-        title=selection.kind.title,
+        title=kind.title,
         touched=len(selection.touched),
         seen=selection.seen,
         connections=selection.connections,
-        **queries.filter_in_words(chosen, selection.connections),
+        picked=len(chosen.only),
+        fields=fields,
+        back=urlencode(fields),
+        by_connection=[(name, urlencode(filter_fields(replace(chosen, connection=name)))) for name in several],
     )
-
-
-def _many_context(request: HttpRequest, selection: queries.BulkSelection) -> dict[str, object]:
-    only = selection.tables[0].connection if len(selection.connections) == 1 else None
-    return {
-        "selection": selection,
-        "most": queries.MOST_LISTED,
-        "why_not": why_not(Actor.from_request(request), only),
-    }
 
 
 def why_not(actor: Actor, connection: Connection | None, losing: str = "") -> str:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from changes.pages import POLL_SECONDS, Confirmed, confirmed, plan_page
 from coordinator.models import DeltaTable
 from coordinator.queries import rescue as queries
-from coordinator.queries import table_page
+from coordinator.queries.table_page import frame
 from coordinator.repairs.fresh import jobs_about
 from coordinator.rescue import actions
 from coordinator.views.addressed import addressed_table
@@ -69,11 +69,7 @@ def _restore(actor: Actor, planned: Job, sent: Confirmed) -> Job:
 def _list_context(request: HttpRequest, table: DeltaTable) -> dict[str, object]:
     found = queries.copy_list(table)
     return {
-        "table": table,
-        "tab": "rescue",
-        "counts": table_page.tab_counts(table),
-        "mechanism": table_page.mechanism_word(table),
-        "worst_state": table.state,
+        **frame(table, "rescue"),
         "found": found,
         "poll_seconds": POLL_SECONDS if found.under_way else None,
         "may_plan": Actor.from_request(request).may("table.plan-repair", table.connection),

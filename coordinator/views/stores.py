@@ -1,7 +1,9 @@
 """Commit stores and buckets: what DynamoDB and S3 may do on their own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -11,7 +13,6 @@ from coordinator.protocols.stores import LOG_STORE
 from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
 from coordinator.queries.deadlines import deadlines_of
-from coordinator.queries.stores import ttl_places
 from coordinator.settings.creation import beside_delta
 from coordinator.settings.requests import ChangeInvalid, CreateStore
 from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view, tables_before_ttl
@@ -23,6 +24,7 @@ from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import is_read_only
 
+Thing = TypeVar("Thing", CommitStore, Bucket)
 TTL_POLL_SECONDS = 10
 FIRST_VALUES = {
     "kind": LOG_STORE,
@@ -42,19 +44,13 @@ FIRST_VALUES = {
 @require_safe
 def stores(request: HttpRequest) -> HttpResponse:
     scope = current_connection(request)
-    found = list(
-        seen(request, CommitStore).select_related("connection").filter(**({"connection": scope} if scope else {}))
-    )
-    rows, worst = queries.store_rows(found), queries.worst(found)
+    found = queries.stores_with_tables(_in_scope(request, CommitStore))
     context = {
-        "rows": rows,
-        "worst": worst,
-        "worst_state": worst.state if worst else State.HEALTHY,
-        "guarded": sum(row.tables for row in rows),
-        "read_at": min((store.observed_at for store in found if store.observed_at), default=None),
-        "several": len({store.connection_id for store in found}) > 1,
+        "stores": found,
+        "guarded": queries.guarded_tables(found),
         "unguarded": queries.single_driver_tables(scope),
         "several_writers": queries.tables_with_several_writers(scope),
+        **_of_list(found),
     }
     return render(request, "coordinator/stores.html", context)
 
@@ -62,14 +58,14 @@ def stores(request: HttpRequest) -> HttpResponse:
 @require_safe
 def store(request: HttpRequest, store_id: int) -> HttpResponse:
     found = addressed_store(request, store_id)
-    facts = found.facts
+    tables = found.tables.filter(gone_at=None)
     context = {
-        "row": queries.store_rows([found])[0],
         "store": found,
-        "facts": facts,
-        "unknown": facts.get("unknown"),
-        "findings": facts.get("findings"),
-        "tables": queries.worst_tables(store=found),
+        "table_count": tables.count(),
+        "facts": found.facts,
+        "unknown": found.facts.get("unknown"),
+        "findings": found.facts.get("findings"),
+        "tables": queries.worst_tables(tables),
         "worst_state": found.state,
         "advice": capacity_advice(found),
         "expiry": expiry_facts(found),
@@ -84,17 +80,14 @@ def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
     """TTL of a store, with the place of a move that is under way; a move is looked at again every few seconds."""
     found = addressed_store(request, store_id)
     expiry = expiry_facts(found)
-    latest = expiry.migration or found.ttl_migrations.first()
-    actor = Actor.from_request(request)
     context = {
-        "row": queries.store_rows([found])[0],
         "store": found,
+        "facts": found.facts,
         "expiry": expiry,
         "before_ttl": tables_before_ttl(found),
-        "latest": latest,
-        "places": ttl_places(latest) if latest else [],
+        "latest": expiry.migration or found.ttl_migrations.first(),
         "poll_seconds": TTL_POLL_SECONDS if expiry.migration else None,
-        "may_stop": actor.may("store.change", found.connection),
+        "may_stop": Actor.from_request(request).may("store.change", found.connection),
         "worst_state": found.state,
         **_changing(request, found.connection),
     }
@@ -104,41 +97,48 @@ def store_ttl(request: HttpRequest, store_id: int) -> HttpResponse:
 
 @require_safe
 def buckets(request: HttpRequest) -> HttpResponse:
-    scope = current_connection(request)
-    found = list(seen(request, Bucket).select_related("connection").filter(**({"connection": scope} if scope else {})))
-    worst = queries.worst(found)
-    context = {
-        "rows": queries.bucket_rows(found),
-        "worst": worst,
-        "worst_state": worst.state if worst else State.HEALTHY,
-        "read_at": min((bucket.observed_at for bucket in found if bucket.observed_at), default=None),
-        "several": len({bucket.connection_id for bucket in found}) > 1,
-    }
-    return render(request, "coordinator/buckets.html", context)
+    found = queries.buckets_with_tables(_in_scope(request, Bucket))
+    return render(request, "coordinator/buckets.html", {"buckets": found, **_of_list(found)})
 
 
 @require_safe
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
-    facts = found.facts
-    row, view = queries.bucket_rows([found])[0], lifecycle_view(found)
+    facts, view = found.facts, lifecycle_view(found)
+    tables = queries.tables_inside(found)
+    raw = facts.get("lifecycle_rules")
     context = {
-        "row": row,
         "bucket": found,
+        "table_count": tables.count(),
         "facts": facts,
-        "replication": queries.on_or_off(facts.get("replication")),
         "unknown": facts.get("unknown"),
         "findings": facts.get("findings"),
-        "tables": queries.worst_tables(connection=found.connection_id, bucket=found.name),
+        "tables": queries.worst_tables(tables),
         "worst_state": found.state,
-        "lifecycle": view if row.rules is not None else None,
-        "rules": queries.by_first_act(view, row.rules or ()),
+        "lifecycle": view if raw is not None else None,
+        "rules": queries.by_first_act(view, raw or ()),
         "deadlines": deadlines_of(found),
         "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],
         **_changing(request, found.connection),
     }
     return render(request, "coordinator/bucket.html", context)
+
+
+def _in_scope(request: HttpRequest, kind: type[Thing]) -> QuerySet[Thing]:
+    """Those that this person may see, of the connection that they look at."""
+    scope = current_connection(request)
+    return seen(request, kind).filter(**({"connection": scope} if scope else {}))
+
+
+def _of_list(found: Sequence[CommitStore] | Sequence[Bucket]) -> dict[str, object]:
+    worst = queries.worst(found)
+    return {
+        "worst": worst,
+        "worst_state": worst.state if worst else State.HEALTHY,
+        "read_at": min((one.observed_at for one in found if one.observed_at), default=None),
+        "several": len({one.connection_id for one in found}) > 1,
+    }
 
 
 def _changing(request: HttpRequest, connection: Connection) -> dict[str, object]:

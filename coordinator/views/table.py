@@ -12,10 +12,12 @@ from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import LOUD
 from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
+from coordinator.queries.table_page import frame
+from coordinator.versions import entry_row
 from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
 from dashboard.web.answers import SeeOther
-from dashboard.web.paging import SIZES, choose_size
+from dashboard.web.paging import choose_size
 
 
 @require_safe
@@ -36,7 +38,7 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
         "coordination": coordination_offers(table),
         "may_check": actor.may("table.check-coordination", table.connection),
     }
-    return render(request, "coordinator/table.html", _frame(table, "overview") | context)
+    return render(request, "coordinator/table.html", frame(table, "overview") | context)
 
 
 @require_safe
@@ -54,7 +56,7 @@ def commits(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     page, versions = queries.commit_page(table, *_place(request))
     return render(
-        request, "coordinator/table_commits.html", _frame(table, "commits") | {"page": page, "versions": versions}
+        request, "coordinator/table_commits.html", frame(table, "commits") | {"page": page, "versions": versions}
     )
 
 
@@ -70,12 +72,12 @@ def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
         "row": row,
         "seen": None if row.file_present else queries.what_was_seen(table, version),
         "has_steps": any(one.resolved_at is None and one.state in LOUD for one in findings),
-        "entries": queries.entry_rows(row.entries),
+        "entries": [entry_row(entry) for entry in row.entries],
         "findings": findings,
         "before": before,
         "after": after,
     }
-    return render(request, "coordinator/table_commit.html", _frame(table, "commits") | context)
+    return render(request, "coordinator/table_commit.html", frame(table, "commits") | context)
 
 
 @require_safe
@@ -84,25 +86,21 @@ def entries(request: HttpRequest, table_id: int) -> HttpResponse:
     unpublished = request.GET.get("state") == UNPUBLISHED
     page, rows = queries.entry_page(table, *_place(request), unpublished=unpublished)
     context = {"page": page, "rows": rows, "unpublished": unpublished}
-    return render(request, "coordinator/table_entries.html", _frame(table, "entries") | context)
+    return render(request, "coordinator/table_entries.html", frame(table, "entries") | context)
 
 
 @require_safe
 def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     page = queries.job_page(table, *_place(request))
-    return render(
-        request,
-        "coordinator/table_jobs.html",
-        _frame(table, "jobs") | {"page": page, "jobs": queries.job_rows(page.rows)},
-    )
+    return render(request, "coordinator/table_jobs.html", frame(table, "jobs") | {"page": page, "jobs": page.rows})
 
 
 @require_safe
 def activity(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     page = queries.activity_page(table, *_place(request))
-    return render(request, "coordinator/table_activity.html", _frame(table, "activity") | {"page": page})
+    return render(request, "coordinator/table_activity.html", frame(table, "activity") | {"page": page})
 
 
 @require_POST
@@ -115,18 +113,6 @@ def observe(request: HttpRequest, table_id: int) -> HttpResponse:
 def _place(request: HttpRequest) -> tuple[str, int]:
     """Where in a list the address points: its cursor and the size of a page."""
     return request.GET.get("after", ""), choose_size(request.GET.get("size", ""))
-
-
-def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
-    """What the head and the tabs show on each page of a table."""
-    return {
-        "table": table,
-        "tab": tab,
-        "counts": queries.tab_counts(table),
-        "mechanism": queries.mechanism_word(table),
-        "worst_state": table.state,
-        "sizes": SIZES,
-    }
 
 
 def _shown(table: DeltaTable) -> str:

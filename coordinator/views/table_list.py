@@ -11,18 +11,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from coordinator.forms import TableFilterForm
-from coordinator.models import DeltaTable
+from coordinator.models import MECHANISM_WORDS, DeltaTable
 from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
-from coordinator.queries.repairs import bulk_counts, filter_fields
-from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter
+from coordinator.queries.repairs import bulk_counts
+from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter, filter_fields
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
 from dashboard.connections.models import Connection
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
-from dashboard.web.states import look_of
 
 _NOTES = {
     "all": "everything listed",
@@ -75,7 +74,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     size = choose_size(request.GET.get("size", ""), default=SIZES[0])
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
-    readings = queries.readings(chosen.connection)
+    readings, read_at = queries.readings(chosen.connection)
     return {
         "chosen": chosen,
         "page": page,
@@ -84,16 +83,16 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "sort_word": SORT_WORDS[sort.name],
         "sizes": SIZES,
         "matching": _matching(chosen, counts),
-        "tally": _tally(chosen, counts),
+        "tally": [(str(state), note, counts[str(state)]) for state, note in _NOTES.items()],
         "gone": counts[GONE],
         "worst_state": next((state.value for state in State if counts[state.value]), State.HEALTHY.value),
         "worst_count": next((counts[state.value] for state in State if counts[state.value]), 0),
         "making": _in_the_making(request),
         "of_the_lake": queries.counts_of_the_lake(chosen.connection),
         "buckets": queries.bucket_names(chosen.connection),
-        "mechanisms": queries.MECHANISM_WORDS.items(),
+        "mechanisms": MECHANISM_WORDS.items(),
         "readings": readings,
-        "read_at": queries.oldest_reading(readings),
+        "read_at": read_at,
         "observable": _observable(request, chosen),
         "may_plan": Actor.from_request(request).may("table.plan-repair", current_connection(request)),
         "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
@@ -112,21 +111,6 @@ def _in_the_making(request: HttpRequest) -> dict[str, object] | None:
     there = seen(request, DeltaTable).filter(gone_at=None, connection__name=SANDBOX).count()
     left = max(round((until - timezone.now()).total_seconds(), -1), 0)
     return {"there": min(there, of), "of": of, "left": f"about {left:.0f} s more" if left else "a moment more"}
-
-
-def _tally(chosen: TableFilter, counts: dict[str, int]) -> list[dict[str, object]]:
-    """One door per state. A state without tables keeps its place, so that nothing moves when it gets one."""
-    current = chosen.state or "all"
-    return [
-        {
-            "state": str(state),
-            "word": "All" if state == "all" else look_of(state).word,
-            "number": counts[str(state)],
-            "note": note,
-            "current": current == state,
-        }
-        for state, note in _NOTES.items()
-    ]
 
 
 def _matching(chosen: TableFilter, counts: dict[str, int]) -> int | None:

@@ -14,9 +14,8 @@ from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.coordination.writer_policies import PolicySubject, policies_of, subject_of_store, subject_of_table
-from coordinator.models import CommitStore, DeltaTable
-from coordinator.queries import table_page
-from coordinator.queries.table_list import MECHANISM_WORDS
+from coordinator.models import MECHANISM_WORDS, CommitStore
+from coordinator.queries.table_page import frame
 from coordinator.queries.writer_tests import tests_of
 from coordinator.views.addressed import addressed_store, addressed_table
 from coordinator.views.settings_plan import why_no_plan
@@ -45,7 +44,7 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
     context["doctor"] = reverse("table-doctor", args=[table.pk])
     context |= _policies(subject_of_table(table), context["chosen_mechanism"], [table.uri])
-    return render(request, "coordinator/table_writers.html", _frame(table, "writers") | context)
+    return render(request, "coordinator/table_writers.html", frame(table, "writers") | context)
 
 
 @require_safe
@@ -78,7 +77,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
         "coordination": coordination_offers(table),
         "note": NOTE,
     }
-    return render(request, "coordinator/table_compatibility.html", _frame(table, "compatibility") | context)
+    return render(request, "coordinator/table_compatibility.html", frame(table, "compatibility") | context)
 
 
 def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, object]:
@@ -105,14 +104,4 @@ def _policies(subject: PolicySubject, chosen: object, named: list[str]) -> dict[
         "policies": policies_of(subject, mechanism),
         "policy_place": subject.uri.s3a,
         "policy_command": shlex.join(words),
-    }
-
-
-def _frame(table: DeltaTable, tab: str) -> dict[str, object]:
-    return {
-        "table": table,
-        "tab": tab,
-        "counts": table_page.tab_counts(table),
-        "mechanism": table_page.mechanism_word(table),
-        "worst_state": table.state,
     }

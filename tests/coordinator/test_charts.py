@@ -7,8 +7,7 @@ import pytest
 
 from coordinator.charts import COLUMN, sparkline, timeline
 from coordinator.models import Commit, Entry
-from coordinator.queries.evidence import short
-from coordinator.versions import VersionRow, VersionState, join_versions, version_state
+from coordinator.versions import VersionRow, VersionState, join_versions, short, version_state
 from lake.delta.facts import Mechanism
 
 NOW = datetime(2026, 11, 20, 9, 42, 7, tzinfo=UTC)

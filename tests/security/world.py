@@ -251,7 +251,7 @@ class World:
 
     def _seen(self, name: str) -> dict[str, Any]:
         if name == "repair-many":
-            return {"seen": bulk_selection(bulk_kinds()["publish-commit"], TableFilter()).seen, "once": "1"}
+            return {"seen": bulk_selection(bulk_kinds()["publish-commit"], TableFilter())[0].seen, "once": "1"}
         checked = self.jobs["coordination-many"]
         given = {"checked": checked.pk, "seen": passed_selection(checked).seen, "confirm": "1 table"}
         return {**given, "once": "1", "stated": "yes", "reason": "CHG-7"}

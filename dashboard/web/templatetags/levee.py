@@ -7,7 +7,7 @@ from urllib.parse import quote
 from django import template
 from django.template import Context
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard.web import text
@@ -60,6 +60,13 @@ def words(name: object) -> str:
 def json(value: object) -> str:
     """Write a value as indented JSON, for a pre element; escaped like any text."""
     return dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str)
+
+
+@register.filter
+def coded(said: str) -> SafeString:
+    """Write what stands in back-ticks as code; escaped like any text."""
+    parts = enumerate(said.split("`"))
+    return format_html_join("", "{}", ((format_html("<code>{}</code>", one) if at % 2 else one,) for at, one in parts))
 
 
 @register.simple_tag
