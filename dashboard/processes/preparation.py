@@ -2,53 +2,24 @@
 
 import os
 import secrets
-from collections.abc import Callable
 from pathlib import Path
 
-from django.conf import settings
-from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.db import Error as DatabaseFault
-from django.db import connections
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import PersonChange, change_person, find_person
 from dashboard.accounts.roles import Role
-from dashboard.connections.access import SANDBOX
-from dashboard.connections.signals import lake_emptied
 from dashboard.processes.lock import RunError
 
 
-def prepare_console(say: Callable[[str], None]) -> None:
+def prepare_console() -> None:
     """Bring the database and the static files up to date; RunError: the database cannot be reached or migrated."""
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except DatabaseFault as error:
         raise RunError(f"The database cannot be brought up to date: {' '.join(str(error).split())}") from error
-    finally:
-        connections.close_all()
-    if static_files_are_stale():
-        say("collecting static files")
-        call_command("collectstatic", interactive=False, verbosity=0, clear=True)
-
-
-def static_files_are_stale() -> bool:
-    """Whether a static file is newer than the collected ones, or none have been collected."""
-    manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
-    if not manifest.exists():
-        return True
-    collected_at = manifest.stat().st_mtime
-    sources = (storage.path(name) for finder in get_finders() for name, storage in finder.list([]))
-    return any(Path(source).stat().st_mtime > collected_at for source in sources)
-
-
-def prepare_people(home: Path) -> str:
-    """Make the sandbox's people and return their password; what rests on its last lake is told that it is gone."""
-    try:
-        lake_emptied.send(prepare_people, connection=SANDBOX)
-        return ensure_sandbox_people(home / "sandbox" / "sign-in")
-    finally:
-        connections.close_all()
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
 
 
 def ensure_sandbox_people(password_file: Path) -> str:
@@ -66,14 +37,6 @@ def ensure_sandbox_people(password_file: Path) -> str:
     if not kept:
         _keep(password_file, password)
     return password
-
-
-def end_sandbox(home: Path) -> list[str]:
-    """End what a sandbox of this home has opened, and return the names of its people, who may no longer sign in."""
-    try:
-        return close_sandbox(home / "sandbox")
-    finally:
-        connections.close_all()
 
 
 def close_sandbox(folder: Path) -> list[str]:

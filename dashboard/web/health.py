@@ -31,7 +31,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     Database and broker answer; every queue's worker, once any has, showed life within three minutes; and what else
     apps register, such as the age of the last look at the lake.
     """
-    answers = {"database": _database_answers(), "redis": _redis_answers()}
+    answers = {"database": _database_answers(), "redis": redis_answers(settings.REDIS_URL)}
     if answers["database"]:
         answers.update({name: check(timezone.now()) for name, check in sorted(_checks.items())})
     return JsonResponse(answers, status=200 if all(answers.values()) else 503)
@@ -57,10 +57,11 @@ def _database_answers() -> bool:
     return True
 
 
-def _redis_answers() -> bool:
+def redis_answers(broker_url: str) -> bool:
+    """Whether the broker answers a PING; it does not while it loads its data."""
     import redis  # which every command would import with the addresses of the pages
 
-    url = redis_client_url(settings.REDIS_URL)
+    url = redis_client_url(broker_url)
     try:
         with redis.Redis.from_url(url, socket_timeout=PING_SECONDS, socket_connect_timeout=PING_SECONDS) as client:
             return bool(client.ping())

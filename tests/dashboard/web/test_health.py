@@ -44,7 +44,7 @@ def test_not_ready_without_a_broker(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def redis_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "_redis_answers", lambda: True)
+    monkeypatch.setattr(health, "redis_answers", lambda url: True)
 
 
 @pytest.mark.django_db
@@ -75,7 +75,7 @@ def test_not_ready_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OperationalError("gone")
 
     monkeypatch.setattr(connection, "cursor", refuse)
-    monkeypatch.setattr(health, "_redis_answers", lambda: True)
+    monkeypatch.setattr(health, "redis_answers", lambda url: True)
     response = Client().get("/readyz")
     assert (response.status_code, response.json()) == (503, {"database": False, "redis": True})
 
