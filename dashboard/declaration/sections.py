@@ -1,7 +1,7 @@
 """What a declaration file is made of: sections, each registered by the app that owns what it declares."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -58,6 +58,10 @@ class Section(ABC):
     def remove(self, row: Any) -> None:
         """Remove a row that nothing keeps."""
         row.delete()
+
+    def stored(self) -> Iterator[DeclaredItem]:
+        """Everything of this sort that is stored, as a file would declare it."""
+        return map(self.item_of, self.rows())
 
     def read(self, written: object) -> tuple[DeclaredItem, ...]:
         """Read what the file has under `key`. Raises DeclarationError with the exact place."""

@@ -7,8 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from dashboard.accounts.actor import Actor
 from dashboard.commands import JsonCommand
-from dashboard.declaration.declaring import declare
-from dashboard.declaration.differences import ApplyJson, Difference, difference, read_declaration
+from dashboard.declaration.declaring import declare, difference
+from dashboard.declaration.differences import ApplyJson, Difference, read_declaration
 from dashboard.declaration.files import read_document
 from dashboard.declaration.reading import DeclarationError
 
