@@ -60,7 +60,7 @@ def test_a_careless_deployment_is_not(tmp_path: Path) -> None:
     careless = {"LEVEE_SECRET_KEY": "short", "LEVEE_ALLOWED_HOSTS": "*", "LEVEE_HTTPS": "0", "LEVEE_DEBUG": "1"}
     done = levee(tmp_path, "check", "--deploy", "--fail-level", "WARNING", **careless)
     assert done.returncode == 1
-    for named in ("levee.E001", "levee.E002", "levee.E004", "levee.E005", "levee.W006", "security.W012"):
+    for named in ("levee.E001", "levee.E002", "levee.E004", "levee.E005", "levee.W006", "security.W016"):
         assert named in done.stderr
 
 
