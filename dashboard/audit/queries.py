@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from dashboard.audit.models import AuditEntry, AuditQuerySet
+from dashboard.audit.models import AuditEntry
 from dashboard.commands import document_of
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
@@ -78,7 +78,7 @@ def actions() -> list[str]:
     return sorted(_offered)
 
 
-def audit_entries(wanted: AuditFilter) -> AuditQuerySet:
+def audit_entries(wanted: AuditFilter) -> QuerySet[AuditEntry]:
     """Return the matching rows, unordered."""
     rows = AuditEntry.objects.all()
     if wanted.actor:
