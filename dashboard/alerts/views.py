@@ -88,7 +88,7 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     Context of `alerts/detail.html`: `alert`, `members` (Member, at most MEMBERS_SHOWN), `more_members`, `told`
     (Message, oldest first), `form` (AcknowledgeForm), `can_acknowledge`, `lasted` (timedelta).
     """
-    found = get_object_or_404(seen(request, Alert).select_related("rule", "connection", "returned_from"), pk=alert_id)
+    found = get_object_or_404(seen(request, Alert).select_related("rule", "connection"), pk=alert_id)
     actor = Actor.from_request(request)
     form = AcknowledgeForm(request.POST or None)
     if form.is_valid():

@@ -130,15 +130,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "returned_from",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="returns",
-                        to="alerts.alert",
-                    ),
-                ),
-                (
                     "rule",
                     models.ForeignKey(
                         null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="alerts", to="alerts.rule"
@@ -220,15 +211,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="messages",
                         to="alerts.alert",
-                    ),
-                ),
-                (
-                    "folded_into",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="folded",
-                        to="alerts.message",
                     ),
                 ),
                 (
