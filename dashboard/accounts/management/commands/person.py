@@ -18,8 +18,6 @@ from dashboard.connections.models import Connection
 class Command(JsonCommand):
     """Save the person and say what was done; a new one without a password gets one, printed once."""
 
-    help = "Add a person, or change the role, address, password or access of one."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")

@@ -16,8 +16,6 @@ from dashboard.declaration.reading import DeclarationError
 class Command(JsonCommand):
     """Print what the file would change; `--apply` stores it."""
 
-    help = "Declare connections, watched prefixes, commit stores and backup plans from a TOML file."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", type=Path)

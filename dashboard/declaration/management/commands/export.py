@@ -13,8 +13,6 @@ from dashboard.declaration.sections import Section, sections
 class Command(JsonCommand):
     """Print the file; fail where applying it would not be nothing to do."""
 
-    help = "Print what is declared as a TOML file for levee apply; --json prints the same sections as one document."
-
     def handle(self, *args: Any, **options: Any) -> None:
         document = stored_document()
         self.emit(document, as_toml(document).removesuffix("\n"))
