@@ -1,5 +1,6 @@
 """Typed readers of environment variables that fail loudly, naming the variable."""
 
+import fcntl
 import os
 import re
 import secrets
@@ -86,21 +87,14 @@ def env_given(name: str) -> str:
 
 def kept_secret(file: Path) -> str:
     """Return the random text kept in `file`; the first caller makes it, two at once agree on one."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return _wait_for_text(file)
-    with os.fdopen(descriptor, "w") as out:
-        out.write(secrets.token_urlsafe(48))
-    return file.read_text()
-
-
-def _wait_for_text(file: Path) -> str:
-    for _ in range(1000):
-        if text := file.read_text():
-            return text
-    raise ImproperlyConfigured(f"{file} is empty: delete it, and a new secret is made at the next start.")
+    if file.exists() and (text := file.read_text()):
+        return text
+    with open(os.open(file, os.O_CREAT | os.O_RDWR, 0o600), "r+") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        if not (text := kept.read()):
+            text = secrets.token_urlsafe(48)
+            kept.write(text)
+    return text
 
 
 def database(url: str, home: Path) -> dict[str, object]:
