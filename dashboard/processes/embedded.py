@@ -1,19 +1,19 @@
 """An embedded Levee: everything on this machine, started in order, watched, and stopped together."""
 
-import http.client
 import os
 import tomllib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import urllib3
 from django.conf import settings
 from django.db import connections
+from urllib3.exceptions import HTTPError
 
 from dashboard.connections.access import SANDBOX
 from dashboard.connections.signals import lake_emptied
 from dashboard.processes import programs, redis
-from dashboard.processes.lock import RunError, free_port, home_lock, is_free, require_free
+from dashboard.processes.lock import RunError, free_port, home_lock, require_free
 from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people, prepare_console
 from dashboard.processes.supervisor import Supervisor
 from dashboard.web.health import redis_answers
@@ -115,21 +115,9 @@ def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
 
 def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
     choices.endpoint_file.unlink(missing_ok=True)  # one that a killed run left would announce the lake too soon
-    port = _sandbox_port(choices.home / "sandbox" / "port")
     os.environ.setdefault("LEVEE_OBSERVE_EVERY_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
     os.environ.setdefault("LEVEE_BACKUP_TICK_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
-    supervisor.start(programs.sandbox(choices.home, port, spark=choices.with_spark))
-
-
-def _sandbox_port(kept: Path) -> int:
-    """Return the port of the last start while it is free, because the stored connection names it, or another."""
-    with suppress(OSError, ValueError):
-        if is_free(port := int(kept.read_text())):
-            return port
-    port = free_port()
-    kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept.write_text(str(port))
-    return port
+    supervisor.start(programs.sandbox(choices.home, free_port(), spark=choices.with_spark))
 
 
 def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
@@ -156,11 +144,7 @@ def _back_up_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
 
 
 def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
+        return urllib3.request("GET", f"http://127.0.0.1:{port}/healthz", timeout=10, retries=False).status < 500
+    except HTTPError:
         return False
-    finally:
-        connection.close()
