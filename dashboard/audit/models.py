@@ -7,7 +7,6 @@ from django.conf import settings
 from django.db import models
 
 
-
 class AuditEntry(models.Model):
     """One act or refusal. Labels and names are copied so that history outlives what it speaks of."""
 
