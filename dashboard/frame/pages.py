@@ -2,10 +2,10 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.scope import choose_connection
+from dashboard.accounts.views import safe_path
 from dashboard.web.states import ALERTS, JOBS, LAKE, MESSAGES, RUNS, VERSIONS
 
 
@@ -27,8 +27,4 @@ def states(request: HttpRequest) -> HttpResponse:
 def scope(request: HttpRequest) -> HttpResponse:
     """Narrow lists and counts to one connection, or to none, and go back to where the choice was made."""
     choose_connection(request, request.POST.get("connection", ""))
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(
-        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return redirect(back if is_ours else "tables")
+    return redirect(safe_path(request.POST.get("next", "")) or "tables")
