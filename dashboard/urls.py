@@ -3,8 +3,8 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from dashboard.audit.views import audit
 from dashboard.frame import pages
+from dashboard.frame.audit import audit
 from dashboard.web import health
 
 urlpatterns = [

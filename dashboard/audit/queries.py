@@ -16,7 +16,6 @@ NEWEST = Sort("newest", (Column("id", descending=True),))
 LOOKS = ("backup.preflight", "lake.plan-upkeep", "table.check-coordination", "table.plan-repair")
 """Actions that look and change nothing."""
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
-_offered: set[str] = set()
 
 
 class TargetDocument(TypedDict):
@@ -66,16 +65,6 @@ class AuditFilter:
     @property
     def is_empty(self) -> bool:
         return replace(self, show="") == AuditFilter()
-
-
-def offer(*actions: str) -> None:
-    """Let the filter offer these names; the apps whose acts they are say so when they are loaded."""
-    _offered.update(actions)
-
-
-def actions() -> list[str]:
-    """Return the names that the filter offers."""
-    return sorted(_offered)
 
 
 def audit_entries(wanted: AuditFilter) -> QuerySet[AuditEntry]:

@@ -1,4 +1,4 @@
-"""The audit log's page."""
+"""The audit log's page, which knows the names of all acts and the titles of jobs."""
 
 from dataclasses import fields, replace
 
@@ -7,13 +7,17 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.audit.queries import OUTCOMES, AuditFilter, actions, audit_page, export_rows
-from dashboard.audit.sentences import told
+from dashboard.accounts.door import PASSWORD_ACTS
+from dashboard.accounts.roles import PERMISSIONS
+from dashboard.audit.queries import OUTCOMES, AuditFilter, audit_page, export_rows
+from dashboard.audit.sentences import says
+from dashboard.jobs.models import Job
 from dashboard.web.exports import export
 from dashboard.web.paging import as_typed, choose_size
 
 SHOWN = ("acts", "looks", "all")
 EXPORTS = ("csv", "jsonl")
+ACTIONS = sorted({*PERMISSIONS, *PASSWORD_ACTS, "account.sign_out"})
 
 
 @require_safe
@@ -29,11 +33,12 @@ def audit(request: HttpRequest) -> HttpResponseBase:
         return export(export_rows(wanted), request.GET["format"], "audit")
     wanted = replace(wanted, show=wanted.show if wanted.show in SHOWN else SHOWN[0])
     page = audit_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
+    titles = dict(Job.objects.filter(pk__in=[entry.job_id for entry in page.rows]).values_list("pk", "title"))
     context = {
         "page": page,
-        "rows": told(page.rows),
+        "rows": [(entry, says(entry, titles.get(entry.job_id, "") if entry.job_id else "")) for entry in page.rows],
         "wanted": wanted,
-        "actions": actions(),
+        "actions": ACTIONS,
         "outcomes": OUTCOMES,
     }
     return render(request, "audit/list.html", context)
