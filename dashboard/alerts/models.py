@@ -92,9 +92,9 @@ class Rule(models.Model):
 
 
 class AlertState(models.TextChoices):
-    OPEN = "open", "open"
-    ACKNOWLEDGED = "acknowledged", "acknowledged"
-    RESOLVED = "resolved", "resolved"
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
 
 
 class Alert(models.Model):
@@ -104,7 +104,7 @@ class Alert(models.Model):
     kind = models.CharField(max_length=40)
     cause = models.CharField(max_length=200)
     connection = models.ForeignKey("connections.Connection", null=True, on_delete=models.SET_NULL)
-    state = models.CharField(max_length=16, choices=AlertState.choices, default=AlertState.OPEN)
+    state = models.CharField(max_length=16, default=AlertState.OPEN)
     severity = models.CharField(max_length=16)
     rank = models.PositiveSmallIntegerField(default=1)  # of the severity; 0 is critical
     title = models.CharField(max_length=100, blank=True)  # the sort of trouble, in a few words

@@ -17,7 +17,7 @@ from dashboard.accounts.scope import current_connection, seen
 from dashboard.accounts.sessions import person_of
 from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
-from dashboard.alerts.forms import AcknowledgeForm, NewRuleForm, RecipientForm, RuleForm
+from dashboard.alerts.forms import AcknowledgeForm, RecipientForm, RuleForm
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
 from dashboard.alerts.problems import SEVERITIES, kind_named
 from dashboard.web.paging import as_typed, choose_size
@@ -197,22 +197,22 @@ def rules(request: HttpRequest) -> HttpResponse:
 def rule(request: HttpRequest, pk: int) -> HttpResponse:
     """Show and change a rule. Context of `alerts/rule.html`: `rule` (None: a new one), `kind`, `form`, `can_manage`,
     `is_default`."""
-    return _edit(request, RuleForm, get_object_or_404(Rule, pk=pk))
+    return _edit(request, get_object_or_404(Rule, pk=pk))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_rule(request: HttpRequest, kind: str) -> HttpResponse:
     """Add a narrower rule of a kind."""
     require_manager(request)
-    return _edit(request, NewRuleForm, Rule(kind=kind))
+    return _edit(request, Rule(kind=kind))
 
 
-def _edit(request: HttpRequest, form_of: type[RuleForm], rule: Rule) -> HttpResponse:
+def _edit(request: HttpRequest, rule: Rule) -> HttpResponse:
     kind, is_new = kind_named(rule.kind), rule.pk is None
     if kind is None:
         raise Http404
     initial = {"threshold": kind.threshold} if is_new else None
-    form = form_of(request.POST or None, kind=kind, instance=rule, initial=initial)
+    form = RuleForm(request.POST or None, kind=kind, instance=rule, initial=initial)
     if form.is_valid():
         actions.save_rule(Actor.from_request(request), form)
         messages.success(request, f"{rule.name} is kept.")
