@@ -42,12 +42,6 @@ def ready_when(name: str, check: HealthCheck) -> None:
     _checks[name] = check
 
 
-def redis_client_url(broker_url: str) -> str:
-    """Turn Celery's spelling of a broker on a unix socket into the one of the redis client."""
-    scheme, separator, rest = broker_url.partition("+socket://")
-    return f"unix://{rest.replace('virtual_host=', 'db=')}" if separator and scheme == "redis" else broker_url
-
-
 def _database_answers() -> bool:
     try:
         with connection.cursor() as cursor:
@@ -58,12 +52,14 @@ def _database_answers() -> bool:
 
 
 def redis_answers(broker_url: str) -> bool:
-    """Whether the broker answers a PING; it does not while it loads its data."""
-    import redis  # which every command would import with the addresses of the pages
+    """Whether the broker answers Celery's own client; it does not while it loads its data."""
+    from kombu import Connection  # which every command would import with the addresses of the pages
+    from kombu.exceptions import OperationalError
 
-    url = redis_client_url(broker_url)
+    waits = {"socket_timeout": PING_SECONDS, "socket_connect_timeout": PING_SECONDS}
     try:
-        with redis.Redis.from_url(url, socket_timeout=PING_SECONDS, socket_connect_timeout=PING_SECONDS) as client:
-            return bool(client.ping())
-    except (redis.RedisError, OSError):
+        with Connection(broker_url, transport_options=waits) as broker:  # type: ignore[no-untyped-call]
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=PING_SECONDS)
+    except OperationalError:
         return False
+    return True

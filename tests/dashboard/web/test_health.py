@@ -14,7 +14,6 @@ from coordinator.models import ObservationPass, Watch
 from dashboard.connections.models import Connection
 from dashboard.jobs.beats import note_beat
 from dashboard.web import health
-from dashboard.web.health import redis_client_url
 
 pytestmark = pytest.mark.postgres("migrations")
 
@@ -78,14 +77,3 @@ def test_not_ready_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "redis_answers", lambda url: True)
     response = Client().get("/readyz")
     assert (response.status_code, response.json()) == (503, {"database": False, "redis": True})
-
-
-@pytest.mark.parametrize(
-    ("broker", "client"),
-    [
-        ("redis+socket:///var/levee/redis.sock?virtual_host=2", "unix:///var/levee/redis.sock?db=2"),
-        ("rediss://redis:6379/0", "rediss://redis:6379/0"),
-    ],
-)
-def test_the_client_finds_the_broker_that_celery_uses(broker: str, client: str) -> None:
-    assert redis_client_url(broker) == client
