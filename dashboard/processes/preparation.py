@@ -1,6 +1,5 @@
 """What the processes find in place: the database's tables, the collected static files, the sandbox's people."""
 
-import os
 import secrets
 from pathlib import Path
 
@@ -34,8 +33,8 @@ def ensure_sandbox_people(password_file: Path) -> str:
         user, address = find_person(role.value), f"{role.value}@levee.example"
         if user is None or (not kept and user.email == address):
             change_person(Actor.command(), role.value, PersonChange(role, address, is_active=True), password=password)
-    if not kept:
-        _keep(password_file, password)
+    password_file.parent.mkdir(parents=True, exist_ok=True)
+    password_file.write_text(password)
     return password
 
 
@@ -55,9 +54,3 @@ def close_sandbox(folder: Path) -> list[str]:
     for file in (password_file, folder / "endpoint", folder / "smtp"):
         file.unlink(missing_ok=True)
     return closed
-
-
-def _keep(file: Path, password: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as out:
-        out.write(password)
