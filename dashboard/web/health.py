@@ -53,7 +53,7 @@ def _database_answers() -> bool:
 
 def redis_answers(broker_url: str) -> bool:
     """Whether the broker answers Celery's own client; it does not while it loads its data."""
-    from kombu import Connection  # which every command would import with the addresses of the pages
+    from kombu.connection import Connection  # which every command would import with the addresses of the pages
     from kombu.exceptions import OperationalError
 
     waits = {"socket_timeout": PING_SECONDS, "socket_connect_timeout": PING_SECONDS}
