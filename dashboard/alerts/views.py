@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,10 +21,11 @@ from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm, RecipientForm, RuleForm
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
 from dashboard.alerts.problems import SEVERITIES, kind_named
-from dashboard.web.paging import as_typed, choose_size
+from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
 
 STATES = ("active", *AlertState.values)
 MOST_AT_ONCE = 200
+NEWEST_MESSAGE = Sort("newest", (Column("id", descending=True),))
 
 
 @require_safe
@@ -129,7 +131,8 @@ def messages_sent(request: HttpRequest) -> HttpResponse:
     `channels` (what is set up)."""
     given = request.GET.get("state", "")
     wanted = given if given in MessageState.values else ""
-    page = queries.message_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
+    rows = Message.objects.filter(**({"state": wanted} if wanted else {})).select_related("alert", "recipient")
+    page = keyset_page(rows, NEWEST_MESSAGE, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
     context = {"page": page, "wanted": wanted, "states": MessageState.choices, "channels": sorted(transports())}
     return render(request, "alerts/messages.html", context)
 
@@ -188,7 +191,8 @@ def own_mails(request: HttpRequest) -> HttpResponse:
 def rules(request: HttpRequest) -> HttpResponse:
     """List the rules, by kind. Context of `alerts/rules.html`: `rows` (ProblemKind, Rule and when it tells),
     `can_manage`."""
-    found = ((kind_named(rule.kind), rule) for rule in queries.rules())
+    kept = Rule.objects.select_related("connection").prefetch_related("recipients")
+    found = ((kind_named(rule.kind), rule) for rule in kept)
     rows = [(kind, rule, kind.in_words(rule.threshold)) for kind, rule in found if kind]
     return render(request, "alerts/rules.html", {"rows": rows, "can_manage": _may(request)})
 
@@ -248,7 +252,8 @@ def recipients(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             actions.save_recipient(Actor.from_request(request), form.instance)
             return redirect("alert-recipients")
-    context = {"recipients": queries.recipients(), "form": form, "can_manage": _may(request)}
+    rows = Recipient.objects.select_related("user").annotate(number_of_rules=Count("rules"))
+    context = {"recipients": rows, "form": form, "can_manage": _may(request)}
     return render(request, "alerts/recipients.html", context, status=400 if form.errors else 200)
 
 

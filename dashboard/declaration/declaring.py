@@ -61,7 +61,7 @@ def _prune(section: Section, items: Sequence[DeclaredItem]) -> Iterator[Declared
     """Remove what `items` do not name and nothing keeps; whoever refers to a row once it is held is refused."""
     named = {item.name for item in items}
     unnamed = [row for row in section.rows() if section.item_of(row).name not in named]
-    held = section.model._default_manager.select_for_update().filter(pk__in=[row.pk for row in unnamed])
+    held = section.rows().model._default_manager.select_for_update().filter(pk__in=[row.pk for row in unnamed])
     for row in held.order_by("pk"):
         item = section.item_of(row)
         named_by = _why_named(item.name) if section.key == CONNECTIONS else ""

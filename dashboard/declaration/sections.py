@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from dashboard.declaration.reading import Field, read_list
 
@@ -74,10 +74,6 @@ class Section(ABC):
     def table_of(self, item: DeclaredItem) -> dict[str, object]:
         """The item's keys in the file; what is as it is by default is left out."""
         return {key: item.values[key] for key, field in self.fields.items() if item.values[key] != field.default}
-
-    @property
-    def model(self) -> type[Model]:
-        return self.rows().model
 
 
 _sections: dict[str, Section] = {}

@@ -1,19 +1,8 @@
-"""The three roles as groups, roles on single connections, and where people are signed in."""
-
-from typing import Any
+"""Roles on single connections, and where people are signed in."""
 
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
-
-ROLES = ("viewer", "operator", "admin")
-
-
-def create_groups(apps: Any, schema_editor: Any) -> None:
-    """Going back keeps them: people may be in them."""
-    groups = apps.get_model("auth", "Group").objects
-    for name in ROLES:
-        groups.get_or_create(name=name)
 
 
 class Migration(migrations.Migration):
@@ -73,5 +62,4 @@ class Migration(migrations.Migration):
             ],
             options={"ordering": ("-seen_at",)},
         ),
-        migrations.RunPython(create_groups, migrations.RunPython.noop),
     ]
