@@ -103,22 +103,13 @@ class RecipientForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at
             if cleaned.get("user") is None:
                 self.add_error("user", "Say which person.")
             address = ""
-        elif kind == RecipientKind.ADDRESS:
-            _check_mail_address(self, address)
-        else:
-            _check_webhook(self, address)
+        try:
+            if kind == RecipientKind.ADDRESS:
+                validate_email(address)
+            elif kind != RecipientKind.PERSON:
+                check_url(address)
+        except forms.ValidationError:
+            self.add_error("address", "This is no mail address: write somebody@example.com.")
+        except NotAllowedThere as error:
+            self.add_error("address", str(error))
         return {**cleaned, "address": address, "digest": cleaned.get("digest") or Recipient.Digest.NEVER}
-
-
-def _check_mail_address(form: RecipientForm, address: str) -> None:
-    try:
-        validate_email(address)
-    except forms.ValidationError:
-        form.add_error("address", "This is no mail address: write somebody@example.com.")
-
-
-def _check_webhook(form: RecipientForm, address: str) -> None:
-    try:
-        check_url(address)
-    except NotAllowedThere as error:
-        form.add_error("address", str(error))
