@@ -10,7 +10,8 @@ from changes.documents import OutcomeDocument, OvertakenDocument, call_document,
 from changes.execution import CallOutcome, Execution, execute
 from changes.gate import BEFORE_ANY_CHANGE, Confirmation, check_writable, connection_of, or_stop, require_name
 from changes.plan import ChangePlan, Refusal
-from dashboard.accounts.actor import Actor, Source
+from dashboard.accounts.actor import Actor
+from dashboard.audit.log import Source
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed, JobResult
 from lake.aws.access import Lake, open_lake

@@ -11,11 +11,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 # Longer than any short task: Redis hands a message to a second worker when the first keeps it longer than this.
 VISIBILITY_TIMEOUT_SECONDS = 2 * 3600
 REAP_EVERY_SECONDS = 60
-SEAL_EVERY_SECONDS = 60
-ALERT_EVERY_SECONDS = 60
-SEND_EVERY_SECONDS = 15
-BEAT_EVERY_SECONDS = 30
-TTL_EVERY_SECONDS = 60
 
 
 def _every(seconds: float, task: str, queue: str, *args: str) -> dict[str, Any]:
@@ -50,17 +45,14 @@ app.conf.update(
     task_queues={name: {"exchange": name, "routing_key": name} for name in settings.QUEUES},
     beat_schedule={
         "reap": _every(REAP_EVERY_SECONDS, "dashboard.jobs.ticks.reap", "default"),
-        "seal": _every(SEAL_EVERY_SECONDS, "dashboard.audit.tasks.seal", "default"),
-        "alerts": _every(ALERT_EVERY_SECONDS, "dashboard.alerts.tasks.look", "alerts"),
-        "messages": _every(SEND_EVERY_SECONDS, "dashboard.alerts.tasks.send", "alerts"),
-        "dead-man": _every(ALERT_EVERY_SECONDS, "dashboard.alerts.tasks.call_dead_man", "alerts"),
-        **{
-            f"beat-{queue}": _every(BEAT_EVERY_SECONDS, "dashboard.jobs.ticks.beat", queue, queue)
-            for queue in settings.QUEUES
-        },
+        "seal": _every(60, "dashboard.audit.tasks.seal", "default"),
+        "alerts": _every(60, "dashboard.alerts.tasks.look", "alerts"),
+        "messages": _every(15, "dashboard.alerts.tasks.send", "alerts"),
+        "dead-man": _every(60, "dashboard.alerts.tasks.call_dead_man", "alerts"),
+        **{f"beat-{queue}": _every(30, "dashboard.jobs.ticks.beat", queue, queue) for queue in settings.QUEUES},
         "observe": _every(settings.OBSERVE_EVERY_SECONDS, "coordinator.tasks.observe_tick", "default"),
         "backups": _every(settings.BACKUP_TICK_SECONDS, "backups.tasks.backup_tick", "default"),
-        "ttl": _every(TTL_EVERY_SECONDS, "coordinator.settings.ttl_ticks.ttl_tick", "aws"),
+        "ttl": _every(60, "coordinator.settings.ttl_ticks.ttl_tick", "aws"),
     },
 )
 app.autodiscover_tasks()

@@ -16,6 +16,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from dashboard.command_names import help_of
 from dashboard.refusals import Refused
 from dashboard.web.text import visible
 
@@ -65,6 +66,7 @@ class JsonCommand(BaseCommand):
     _called_from_command_line: bool = False  # set by BaseCommand; its stubs do not know it
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        self.help = help_of(subcommand)
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         for action in parser._actions:
             if action.dest in _DJANGOS_OWN:

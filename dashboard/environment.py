@@ -1,5 +1,6 @@
 """Typed readers of environment variables that fail loudly, naming the variable."""
 
+import fcntl
 import os
 import re
 import secrets
@@ -14,37 +15,20 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_home(home: Path) -> Path:
-    """Make LEVEE_HOME, or close it and the files in it to other users of the machine; what comes later is born closed.
+    """Make LEVEE_HOME and close it, with all that is in it, to other users of the machine.
 
-    Raises ImproperlyConfigured for what is no folder, and for what this user may not close.
+    What this process makes elsewhere is born closed too. Raises ImproperlyConfigured for what this user may not close.
     """
     os.umask(_OTHERS)
     try:
         home.mkdir(parents=True, exist_ok=True)
-        found = list(home.iterdir())
+        if home.stat().st_mode & _OTHERS:
+            home.chmod(stat.S_IRWXU)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"LEVEE_HOME is {home}, which is no folder that this user may use: {error.strerror}."
+            f"LEVEE_HOME is {home}, which is no folder that this user may close to others: {error.strerror}."
         ) from error
-    for path in (home, *found):
-        if path == home or path.is_file():
-            close_to_others(path)
     return home
-
-
-def close_to_others(path: Path) -> None:
-    """Take every permission on it from all but its owner, if it is there."""
-    try:
-        mode = path.lstat().st_mode
-        if mode & _OTHERS and not stat.S_ISLNK(mode):
-            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ImproperlyConfigured(
-            f"Other users of this machine can read {path}, and this user may not close it ({error.strerror}): "
-            f"as its owner, run chmod go= {path}"
-        ) from error
 
 
 def env_bool(name: str, default: bool) -> bool:
@@ -103,21 +87,14 @@ def env_given(name: str) -> str:
 
 def kept_secret(file: Path) -> str:
     """Return the random text kept in `file`; the first caller makes it, two at once agree on one."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return _wait_for_text(file)
-    with os.fdopen(descriptor, "w") as out:
-        out.write(secrets.token_urlsafe(48))
-    return file.read_text()
-
-
-def _wait_for_text(file: Path) -> str:
-    for _ in range(1000):
-        if text := file.read_text():
-            return text
-    raise ImproperlyConfigured(f"{file} is empty: delete it, and a new secret is made at the next start.")
+    if file.exists() and (text := file.read_text()):
+        return text
+    with open(os.open(file, os.O_CREAT | os.O_RDWR, 0o600), "r+") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        if not (text := kept.read()):
+            text = secrets.token_urlsafe(48)
+            kept.write(text)
+    return text
 
 
 def database(url: str, home: Path) -> dict[str, object]:
@@ -133,8 +110,6 @@ def database(url: str, home: Path) -> dict[str, object]:
 
 
 def _sqlite(file: Path) -> dict[str, object]:
-    for suffix in ("", "-wal", "-shm"):
-        close_to_others(file.with_name(f"{file.name}{suffix}"))
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(file),

@@ -48,7 +48,6 @@ QUEUES = ("default", "aws", "spark", "alerts")
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "axes",

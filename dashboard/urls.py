@@ -3,7 +3,6 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from dashboard.audit.views import audit
 from dashboard.frame import pages
 from dashboard.web import health
 
@@ -15,7 +14,7 @@ urlpatterns = [
     path("states/", pages.states, name="states"),
     path("scope/", pages.scope, name="scope"),
     path("jobs/", include("dashboard.jobs.urls")),
-    path("audit/", audit, name="audit"),
+    path("audit/", pages.audit, name="audit"),
     path("", include("dashboard.alerts.urls")),
     path("", include("coordinator.urls")),
     path("backups/", include("backups.urls")),

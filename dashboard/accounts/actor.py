@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -15,24 +15,18 @@ from django.utils.dateparse import parse_datetime
 
 from dashboard.accounts.access import UserAccess, access_of, read_access
 from dashboard.accounts.roles import FRESH_FOR, PERMISSIONS, Role
+from dashboard.audit.log import Doer
 
 if TYPE_CHECKING:
     from dashboard.connections.models import Connection
 
 PROVED_AT = "signed_in_at"
-Source = Literal["page", "command", "schedule", "worker"]
 
 
 @dataclass(frozen=True)
-class Actor:
+class Actor(Doer):
     """A person at a page, a command, the schedule or a worker; what the audit log copies."""
 
-    name: str
-    source: Source
-    user: Any = None
-    ip: str | None = None
-    user_agent: str = ""
-    request_id: str = ""
     proved_at: datetime | None = None
     """When the person last typed their password; None: never in this session."""
 

@@ -1,6 +1,7 @@
 """What Levee keeps of people beside Django's own user: roles on single connections, and where they are signed in."""
 
 from django.conf import settings
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 
 
@@ -18,19 +19,17 @@ class Grant(models.Model):
         return f"{self.role} on {self.connection_id}"
 
 
-class SignedIn(models.Model):
-    """One session of a person: from where, since when, and when it last asked for a page."""
+class SignedIn(AbstractBaseSession):
+    """One session, a stranger's where it has no `user`: from where, since when, and when it last asked for a page."""
 
-    session_key = models.CharField(max_length=40, primary_key=True)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="signed_in")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="signed_in")
     ip = models.GenericIPAddressField(null=True)
     user_agent = models.CharField(max_length=400, blank=True)
-    since = models.DateTimeField()
-    seen_at = models.DateTimeField()
+    since = models.DateTimeField(null=True)
+    seen_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ("-seen_at",)
-        indexes = [models.Index(fields=["user", "-seen_at"], name="signed_in_of_person")]
 
     def __str__(self) -> str:
         return f"{self.user_id} from {self.ip}"

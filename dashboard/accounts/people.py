@@ -1,6 +1,5 @@
 """People: making one, giving roles, letting one in and out. Page, command line and sandbox all come through here."""
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -39,28 +38,16 @@ class PersonChange:
     clears_role: bool = False
 
 
-@dataclass(frozen=True)
-class Saved:
-    """What `change_person` did. `password` is the one it made up, shown this once, or empty."""
-
-    user: User
-    is_new: bool
-    role: Role | None
-    password: str
-
-
 def find_person(name: str) -> User | None:
     """Return the person of that name."""
     return User.objects.filter(username=name).first()
 
 
-def change_person(
-    actor: Actor, name: str, change: PersonChange, *, password: str = "", makes_password: bool = False
-) -> Saved:
+def change_person(actor: Actor, name: str, change: PersonChange, *, password: str = "") -> User:
     """Create a person or change one and, where `password` is given, the password; closes their sessions then.
 
-    A new one without a password gets a random one, or cannot sign in before a link was used. Raises NotAllowed, and
-    Django's ValidationError for a name or a password that will not do, and where no admin would be left.
+    A new one without a password cannot sign in before a link was used. Raises NotAllowed, and Django's ValidationError
+    for a name or a password that will not do, and where no admin would be left.
     """
     require(actor, VERB, target=name)
     if name.lower() in RESERVED_NAMES:
@@ -70,8 +57,10 @@ def change_person(
         is_new, before = user._state.adding, _document(user)
         if actor.source == "page":  # the command line can always make another
             _refuse_to_lose_the_last_admin(user, change)
-        made_up = secrets.token_urlsafe(15) if is_new and makes_password and not password else ""
-        _set_password(user, password, made_up)
+        if password:
+            validate_password(password, user)
+        if password or is_new:
+            user.set_password(password or None)
         user.email = user.email if change.email is None else change.email
         user.is_active = user.is_active if change.is_active is None else change.is_active
         user.full_clean(exclude=["password"])
@@ -79,10 +68,10 @@ def change_person(
         _set_roles(user, change)
         if not is_new and (password or not user.is_active):
             end_sessions(actor, user)
-        if password or made_up or change.is_active:
+        if password or change.is_active:
             forget_failures(name)
-        _record(actor, user, before, password_changed=bool(password or made_up))
-    return Saved(user, is_new, role_of(user), made_up)
+        _record(actor, user, before, password_changed=bool(password))
+    return user
 
 
 def invitation(actor: Actor, user: User) -> str:
@@ -91,15 +80,6 @@ def invitation(actor: Actor, user: User) -> str:
     record(actor, "people.invite", target_type="person", target_id=str(user.pk), target_label=user.get_username())
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     return reverse("welcome", args=[uid, default_token_generator.make_token(user)])
-
-
-def _set_password(user: User, password: str, made_up: str) -> None:
-    if password:
-        validate_password(password, user)
-    if password or made_up:
-        user.set_password(password or made_up)
-    elif user._state.adding:
-        user.set_unusable_password()
 
 
 def _set_roles(user: User, change: PersonChange) -> None:

@@ -9,10 +9,9 @@ page, not sent again by itself. The alert it tells of is reminded of in any case
 import itertools
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db import transaction
 from django.db.models import F, QuerySet
 
 from dashboard.alerts.models import Message, MessageState, Recipient
@@ -42,7 +41,8 @@ class PerhapsSent(Exception):
 MessageTransport = Callable[[Message, Callable[[], None]], None]
 """Carries a message of one channel. Calls its second argument right before the other side may take it, then waits for
 the answer. Raises NotSent or PerhapsSent."""
-Render = Callable[[Message, datetime], None]
+Render = Callable[[Sequence[Message], datetime], None]
+"""Writes into the first message what all of them say."""
 
 
 def deliver_due(now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> int:
@@ -52,10 +52,9 @@ def deliver_due(now: datetime, transports: Mapping[str, MessageTransport], rende
     """
     recover(now)
     due = Message.objects.filter(state=MessageState.WAITING, due_at__lte=now, channel__in=list(transports))
-    keys = list(due.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_ONCE])
     until = time.monotonic() + TAKES_ON_FOR_SECONDS
-    in_time = itertools.takewhile(lambda _: time.monotonic() < until, keys)
-    return sum(_deliver(key, now, transports, render) for key in in_time)
+    in_time = itertools.takewhile(lambda _: time.monotonic() < until, list(due.order_by("due_at", "pk")[:AT_ONCE]))
+    return sum(_deliver(first, now, transports, render) for first in in_time)
 
 
 def recover(now: datetime) -> None:
@@ -67,44 +66,46 @@ def recover(now: datetime) -> None:
     )
 
 
-def _deliver(key: int, now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> bool:
-    waiting = Message.objects.filter(pk=key, state=MessageState.WAITING)
-    if not waiting.update(state=MessageState.SENDING, claimed_at=now, handed_over_at=None, attempts=F("attempts") + 1):
+def _deliver(first: Message, now: datetime, transports: Mapping[str, MessageTransport], render: Render) -> bool:
+    keys = [key for key in (first.pk, *_going_along(first, now)) if _claim(key, now)]
+    mine = Message.objects.filter(pk__in=keys, state=MessageState.SENDING, claimed_at=now)
+    messages = list(mine.select_related("alert__rule", "alert__connection", "recipient").order_by("due_at", "pk"))
+    if not messages:
         return False
-    _fold(key, now)
-    message = Message.objects.select_related("alert__rule", "alert__connection", "recipient").get(pk=key)
-    mine = Message.objects.filter(pk=key, state=MessageState.SENDING, claimed_at=now)
+    told = messages[0]
     try:
-        render(message, now)
-        mine.update(subject=message.subject, text=message.text, html=message.html)
-        transports[message.channel](message, lambda: _hand_over(mine, now))
+        render(messages, now)
+        mine.update(subject=told.subject, text=told.text, html=told.html)
+        transports[told.channel](told, lambda: _hand_over(mine, now))
     except NotSent as reason:
-        _postpone(message, now, str(reason), is_final=reason.is_final)
+        _postpone(messages, mine, now, str(reason), is_final=reason.is_final)
         return False
     except PerhapsSent as reason:
         mine.update(state=MessageState.UNKNOWN, finished_at=now, error=str(reason)[:1000])
-        _note(message, error=str(reason))
+        _note(messages, last_error=str(reason)[:500])
         return False
     except Exception as error:
-        logger.exception("Message %s could not be sent", key)
-        _postpone(message, now, f"{type(error).__name__}: {error}", is_final=False)
+        logger.exception("Message %s could not be sent", told.pk)
+        _postpone(messages, mine, now, f"{type(error).__name__}: {error}", is_final=False)
         return False
     mine.update(state=MessageState.SENT, finished_at=now, error="")
-    _note(message, sent_at=now)
+    _note(messages, last_sent_at=now, last_error="")
     return True
 
 
-def _fold(key: int, now: datetime) -> None:
-    """Let the claimed mail say what else of alerts is due to its address, so that much trouble is one mail."""
-    with transaction.atomic():
-        lead = Message.objects.filter(pk=key, channel=MAIL, alert__isnull=False).first()
-        if lead is None:
-            return
-        due = Message.objects.filter(state=MessageState.WAITING, due_at__lte=now, channel=MAIL, alert__isnull=False)
-        keys = list(due.filter(address=lead.address).order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
-        due.filter(pk__in=keys).update(state=MessageState.FOLDED, folded_into=lead, finished_at=now)
-        # A mail that waited for another try may itself have others in it.
-        Message.objects.filter(folded_into__in=keys).update(folded_into=lead)
+def _going_along(first: Message, now: datetime) -> Sequence[int]:
+    """What else of alerts is due to the address of a mail, so that much trouble is one mail."""
+    if first.channel != MAIL or first.alert_id is None:
+        return ()
+    due = Message.objects.filter(state=MessageState.WAITING, due_at__lte=now, channel=MAIL, alert__isnull=False)
+    along = due.filter(address=first.address).exclude(pk=first.pk)
+    return list(along.order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
+
+
+def _claim(key: int, now: datetime) -> bool:
+    waiting = Message.objects.filter(pk=key, state=MessageState.WAITING)
+    claim = {"state": MessageState.SENDING, "claimed_at": now, "handed_over_at": None}
+    return bool(waiting.update(**claim, attempts=F("attempts") + 1))
 
 
 def _hand_over(mine: "QuerySet[Message]", now: datetime) -> None:
@@ -112,19 +113,14 @@ def _hand_over(mine: "QuerySet[Message]", now: datetime) -> None:
         raise NotSent("Another process has taken this message over.")
 
 
-def _postpone(message: Message, now: datetime, reason: str, *, is_final: bool) -> None:
-    """Let the message wait for its next try, or give it up. What else it says is given up where nobody has the address,
-    and has its own time otherwise."""
-    mine = Message.objects.filter(pk=message.pk, state=MessageState.SENDING, claimed_at=message.claimed_at)
-    given_up = {"state": MessageState.FAILED, "finished_at": now, "error": reason[:1000]}
-    if is_final or now - message.created_at >= GIVES_UP_AFTER:
-        with transaction.atomic():
-            if mine.update(**given_up):
-                after = given_up if is_final else {"state": MessageState.WAITING, "due_at": now, "finished_at": None}
-                message.folded.update(folded_into=None, **after)
-    else:
-        mine.update(state=MessageState.WAITING, due_at=now + pause(message.attempts), error=reason[:1000])
-    _note(message, error=reason)
+def _postpone(
+    messages: Sequence[Message], mine: "QuerySet[Message]", now: datetime, reason: str, *, is_final: bool
+) -> None:
+    """Let messages wait for their next try; what nobody can get, or is too old, is given up."""
+    over = mine if is_final else mine.filter(created_at__lte=now - GIVES_UP_AFTER)
+    over.update(state=MessageState.FAILED, finished_at=now, error=reason[:1000])
+    mine.update(state=MessageState.WAITING, due_at=now + pause(messages[0].attempts), error=reason[:1000])
+    _note(messages, last_error=reason[:500])
 
 
 def pause(attempts: int) -> timedelta:
@@ -132,8 +128,6 @@ def pause(attempts: int) -> timedelta:
     return min(timedelta(minutes=2.0 ** min(attempts - 1, 10)), LONGEST_PAUSE)
 
 
-def _note(message: Message, *, sent_at: datetime | None = None, error: str = "") -> None:
-    if message.recipient_id is None:
-        return
-    changes = {"last_sent_at": sent_at, "last_error": ""} if sent_at else {"last_error": error[:500]}
-    Recipient.objects.filter(pk=message.recipient_id).update(**changes)
+def _note(messages: Sequence[Message], **changes: object) -> None:
+    recipients = {message.recipient_id for message in messages if message.recipient_id}
+    Recipient.objects.filter(pk__in=recipients).update(**changes)

@@ -19,8 +19,6 @@ from dashboard.alerts.problems import SEVERITIES, Problem, ProblemReport, look
 
 SETTLES_AFTER = timedelta(minutes=5)
 """An alert is over when none of its problems was seen for this long: what flickers is one alert."""
-RETURNS_WITHIN = timedelta(hours=24)
-"""The same cause within a day is told as having returned, in the thread of the first."""
 MOST_NAMED = 5
 """So many of an alert's problems are named where it is listed."""
 
@@ -50,7 +48,6 @@ def _open_or_refresh(group: ProblemGroup, now: datetime) -> None:
 
 
 def _open(group: ProblemGroup, now: datetime) -> None:
-    before = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at__gte=now - RETURNS_WITHIN).first()
     first = group.first
     alert = Alert(
         rule=group.rule,
@@ -61,7 +58,6 @@ def _open(group: ProblemGroup, now: datetime) -> None:
         opened_at=now,
         told_at=now,
         unattended_since=now,
-        returned_from=before,
         **_texts(group),
     )
     with suppress(IntegrityError), transaction.atomic():  # another look may be faster
@@ -115,7 +111,7 @@ def _resolve(alert: Alert, now: datetime) -> None:
             return
         alert.members.filter(gone_at=None).update(gone_at=now)
         # Who has not heard of it yet need not hear of it any more.
-        waiting = alert.messages.filter(state=MessageState.WAITING, folded=None)
+        waiting = alert.messages.filter(state=MessageState.WAITING)
         waiting.update(state=MessageState.DROPPED, finished_at=now, error="It was over before this was due.")
         alert.refresh_from_db()
         outbox.queue(alert, Message.Reason.RESOLVED, 1, now)

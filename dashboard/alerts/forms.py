@@ -34,7 +34,7 @@ class AcknowledgeForm(forms.Form):
 
 
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run time
-    """A rule of one kind."""
+    """A rule of one kind; a new one is narrower than the default one, and has a name."""
 
     least_severity = forms.ChoiceField(choices=[(severity, severity) for severity in SEVERITIES], widget=_SELECT)
     remind_hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)
@@ -45,7 +45,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run 
 
     class Meta:
         model = Rule
-        fields = ["threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
+        fields = ["name", "threshold", "least_severity", "is_enabled", "remind_hours", "escalate_hours", "quiet_from",
                   "quiet_until", "connection", "prefix", "plan", "recipients", "escalate_to"]  # fmt: skip
         widgets = {"recipients": forms.CheckboxSelectMultiple, "escalate_to": forms.CheckboxSelectMultiple}
         error_messages = {"name": {"unique": "There is a rule of this name already."}}
@@ -53,6 +53,9 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run 
     def __init__(self, *args: Any, kind: ProblemKind, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
+        self.is_new = self.instance.pk is None
+        if not self.is_new:
+            del self.fields["name"]
 
     def clean_threshold(self) -> float:
         threshold = float(self.cleaned_data["threshold"])
@@ -73,18 +76,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run 
             raise forms.ValidationError("Quiet hours have a beginning and an end: give both or neither.")
         if cleaned.get("escalate_hours") and not cleaned.get("escalate_to"):
             raise forms.ValidationError("Say whom to tell when nobody takes it up.")
-        return cleaned
-
-
-class NewRuleForm(RuleForm):
-    """A narrower rule beside the default one of its kind."""
-
-    class Meta(RuleForm.Meta):
-        fields = ["name", *RuleForm.Meta.fields]
-
-    def clean(self) -> dict[str, object]:
-        cleaned = super().clean()
-        if not (cleaned.get("connection") or cleaned.get("prefix") or cleaned.get("plan")):
+        if self.is_new and not (cleaned.get("connection") or cleaned.get("prefix") or cleaned.get("plan")):
             raise forms.ValidationError("Say where it holds: a connection, a prefix or a plan.")
         return cleaned
 
@@ -111,22 +103,13 @@ class RecipientForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at
             if cleaned.get("user") is None:
                 self.add_error("user", "Say which person.")
             address = ""
-        elif kind == RecipientKind.ADDRESS:
-            _check_mail_address(self, address)
-        else:
-            _check_webhook(self, address)
+        try:
+            if kind == RecipientKind.ADDRESS:
+                validate_email(address)
+            elif kind != RecipientKind.PERSON:
+                check_url(address)
+        except forms.ValidationError:
+            self.add_error("address", "This is no mail address: write somebody@example.com.")
+        except NotAllowedThere as error:
+            self.add_error("address", str(error))
         return {**cleaned, "address": address, "digest": cleaned.get("digest") or Recipient.Digest.NEVER}
-
-
-def _check_mail_address(form: RecipientForm, address: str) -> None:
-    try:
-        validate_email(address)
-    except forms.ValidationError:
-        form.add_error("address", "This is no mail address: write somebody@example.com.")
-
-
-def _check_webhook(form: RecipientForm, address: str) -> None:
-    try:
-        check_url(address)
-    except NotAllowedThere as error:
-        form.add_error("address", str(error))

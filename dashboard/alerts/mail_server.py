@@ -1,5 +1,6 @@
 """Mail through Django's SMTP back end, one message a connection: refused, or perhaps taken."""
 
+import hashlib
 import smtplib
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +15,7 @@ from django.core.mail.backends.smtp import EmailBackend
 from django.core.validators import validate_email
 
 from dashboard.alerts.delivery import MessageTransport, NotSent, PerhapsSent
-from dashboard.alerts.models import Alert, Message
+from dashboard.alerts.models import Message
 from dashboard.alerts.stopping import stop_url
 from dashboard.web.text import one_line
 
@@ -67,8 +68,7 @@ def _carry(server: EmailBackend, message: Message, handed_over: Callable[[], Non
 
 
 def as_mail(message: Message) -> EmailMultiAlternatives:
-    """Return the mail with its headers; messages of one alert, and of its returns, share a thread. A mail that tells of
-    several begins one of its own.
+    """Return the mail with its headers; messages of one cause share a thread.
 
     Raises NotSent (final) for an address that is none.
     """
@@ -78,8 +78,9 @@ def as_mail(message: Message) -> EmailMultiAlternatives:
         "Message-ID": f"<{message.message_id}@{domain}>",
         "Auto-Submitted": "auto-generated",
     }
-    if message.alert is not None and not message.folded.exists():
-        thread = f"<alert-{first_of_thread(message.alert).pk}@{domain}>"
+    if message.alert is not None:
+        cause = hashlib.sha256(f"{message.alert.rule_id}:{message.alert.cause}".encode()).hexdigest()[:16]
+        thread = f"<cause-{cause}@{domain}>"
         headers |= {"In-Reply-To": thread, "References": thread}
     if settings.PUBLIC_URL:
         headers["List-Unsubscribe"] = f"<{stop_url(message.address)}>"
@@ -94,15 +95,6 @@ def as_mail(message: Message) -> EmailMultiAlternatives:
     if message.html:
         mail.attach_alternative(message.html, "text/html")
     return mail
-
-
-def first_of_thread(alert: Alert) -> Alert:
-    """Return the alert that this one, perhaps over others, has returned from."""
-    for _ in range(100):
-        if alert.returned_from is None:
-            return alert
-        alert = alert.returned_from
-    return alert
 
 
 def _send(server: EmailBackend, mail: EmailMultiAlternatives) -> None:

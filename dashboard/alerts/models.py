@@ -4,6 +4,7 @@ Each change of state is one conditional UPDATE or an INSERT that a constraint gu
 """
 
 import re
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +13,8 @@ from django.db.models import Q
 from dashboard.web.text import shortened
 
 LONGEST_NAME = 89
+RETURNS_WITHIN = timedelta(hours=24)
+"""The same cause within a day is told as having returned."""
 
 
 def shown_place(address: str) -> str:
@@ -89,9 +92,9 @@ class Rule(models.Model):
 
 
 class AlertState(models.TextChoices):
-    OPEN = "open", "open"
-    ACKNOWLEDGED = "acknowledged", "acknowledged"
-    RESOLVED = "resolved", "resolved"
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
 
 
 class Alert(models.Model):
@@ -101,7 +104,7 @@ class Alert(models.Model):
     kind = models.CharField(max_length=40)
     cause = models.CharField(max_length=200)
     connection = models.ForeignKey("connections.Connection", null=True, on_delete=models.SET_NULL)
-    state = models.CharField(max_length=16, choices=AlertState.choices, default=AlertState.OPEN)
+    state = models.CharField(max_length=16, default=AlertState.OPEN)
     severity = models.CharField(max_length=16)
     rank = models.PositiveSmallIntegerField(default=1)  # of the severity; 0 is critical
     title = models.CharField(max_length=100, blank=True)  # the sort of trouble, in a few words
@@ -128,7 +131,6 @@ class Alert(models.Model):
     acknowledged_by = models.CharField(max_length=150, blank=True)
     acknowledged_until = models.DateTimeField(null=True)
     reason = models.CharField(max_length=500, blank=True)
-    returned_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="returns")
 
     class Meta:
         ordering = ("-opened_at", "-id")
@@ -158,6 +160,12 @@ class Alert(models.Model):
         return max(self.count - len(self.subjects), 0)
 
     @property
+    def returned_from(self) -> "Alert | None":
+        """The alert of the same cause that was over less than a day before."""
+        same = Alert.objects.filter(rule=self.rule_id, cause=self.cause, resolved_at__lte=self.opened_at)
+        return same.exclude(pk=self.pk).filter(resolved_at__gte=self.opened_at - RETURNS_WITHIN).first()
+
+    @property
     def is_resolved(self) -> bool:
         return self.resolved_at is not None
 
@@ -185,7 +193,6 @@ class MessageState(models.TextChoices):
     WAITING = "waiting", "waiting"
     SENDING = "sending", "being sent"
     SENT = "sent", "sent"
-    FOLDED = "folded", "in another mail"
     DROPPED = "dropped", "not needed any more"
     FAILED = "failed", "given up"
     UNKNOWN = "unknown", "perhaps sent"
@@ -209,8 +216,6 @@ class Message(models.Model):
     recipient = models.ForeignKey(Recipient, null=True, on_delete=models.SET_NULL, related_name="messages")
     channel = models.CharField(max_length=16)  # mail, webhook, slack
     address = models.CharField(max_length=500)
-    # the mail that says this too
-    folded_into = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="folded")
     state = models.CharField(max_length=16, default=MessageState.WAITING)
     created_at = models.DateTimeField()
     due_at = models.DateTimeField(db_index=True)

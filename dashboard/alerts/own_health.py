@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import urllib3
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 from urllib3.exceptions import HTTPError
 
@@ -17,7 +17,7 @@ from dashboard.accounts.door import PASSWORD_ACTS
 from dashboard.alerts.matching import is_told, rule_for
 from dashboard.alerts.models import Message, MessageState, Rule
 from dashboard.alerts.problems import Problem, ProblemKind, look, register_source
-from dashboard.audit.models import AuditEntry, AuditQuerySet
+from dashboard.audit.models import AuditEntry
 from dashboard.jobs.beats import silent_since
 from dashboard.jobs.models import Job, JobState
 
@@ -164,7 +164,7 @@ def refused_passwords(now: datetime) -> Iterator[Problem]:
         )
 
 
-def _most(refused: AuditQuerySet, field: str) -> str:
+def _most(refused: "QuerySet[AuditEntry]", field: str) -> str:
     """Return the values seen most, each with its number."""
     counted = refused.order_by().values_list(field).annotate(many=Count("pk")).order_by("-many")[:MOST_NAMED]
     return ", ".join(f"{value or 'not known'} ({many:,})" for value, many in counted)
@@ -193,9 +193,6 @@ def own_troubles(now: datetime) -> list[str]:
 
 
 def _call(url: str) -> bool:
-    if not url.lower().startswith(("http://", "https://")):
-        logger.warning("LEVEE_DEAD_MAN_URL begins with neither http:// nor https://: it is not called.")
-        return False
     try:
         answer = urllib3.request("GET", url, redirect=False, retries=False, timeout=TIMEOUT_SECONDS)
     except HTTPError as error:

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from dashboard.alerts.models import Alert, AlertState, Member, Message, Recipient, Rule
+from dashboard.alerts.models import Alert, AlertState, Member
 from dashboard.alerts.problems import kind_named
 from dashboard.commands import document_of
 from dashboard.web.navigation import NavCount
@@ -14,7 +14,6 @@ from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 WORST = Sort("worst", (Column("rank"), Column("since"), Column("id")))
 NEWEST = Sort("newest", (Column("opened_at", descending=True), Column("id", descending=True)))
-NEWEST_MESSAGE = Sort("newest", (Column("id", descending=True),))
 MEMBERS_SHOWN = 50
 
 
@@ -60,11 +59,6 @@ def alert_page(chosen: AlertFilter, after: str, size: int) -> Page[Alert]:
     return keyset_page(alerts(chosen), sort, after, size)
 
 
-def message_page(state: str, after: str, size: int) -> Page[Message]:
-    rows = Message.objects.select_related("alert", "recipient")
-    return keyset_page(rows.filter(state=state) if state else rows, NEWEST_MESSAGE, after, size)
-
-
 def counts(chosen: AlertFilter) -> dict[str, int]:
     """Return how many alerts that the other filters let through are in each state, and of `active`."""
     every = replace(chosen, state="")
@@ -77,14 +71,6 @@ def kinds_there_are(connection: int | None) -> list[tuple[str, str]]:
     names = alerts(AlertFilter("", connection=connection)).order_by().values_list("kind", flat=True).distinct()
     known = ((name, kind.words) for name in names if (kind := kind_named(name)))
     return sorted(known, key=lambda pair: pair[1])
-
-
-def rules() -> QuerySet[Rule]:
-    return Rule.objects.select_related("connection").prefetch_related("recipients").order_by("kind", "name")
-
-
-def recipients() -> QuerySet[Recipient]:
-    return Recipient.objects.select_related("user").annotate(number_of_rules=Count("rules"))
 
 
 def nav_count(connection: int | None) -> NavCount | None:

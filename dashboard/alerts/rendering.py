@@ -1,5 +1,6 @@
 """What a message says: subject, plain text and HTML, made at the moment it is sent."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -24,19 +25,17 @@ _PREFIXES: dict[str, str] = {
 TEST_SENTENCE = "This is a test of Levee's mails. It arrived: nothing has to be done."
 
 
-def render(message: Message, now: datetime) -> None:
-    """Put subject, text and HTML into the message; it is not saved. Digests come with their text.
+def render(messages: Sequence[Message], now: datetime) -> None:
+    """Put subject, text and HTML into the first of the messages that are one mail; it is not saved.
 
-    A mail into which others were folded tells of all their alerts, worst first.
+    They tell of all their alerts, worst first. Digests come with their text.
     """
+    message = messages[0]
     if message.reason == Message.Reason.TEST:
         message.subject, message.text, message.html = "[Levee] A test", f"{TEST_SENTENCE}\n", ""
-    if message.alert is None:
+    told = {one.alert: one.reason for one in messages if one.alert is not None}
+    if not told:
         return
-    told = {message.alert: message.reason}
-    for one in message.folded.select_related("alert__rule", "alert__connection").order_by("pk"):
-        if one.alert is not None:
-            told[one.alert] = one.reason
     worst_first = sorted(told, key=lambda alert: (alert.is_resolved, alert.rank, alert.since, alert.pk))
     contents = [content_of(alert, told[alert], now) for alert in worst_first[:SHOWN_ALERTS]]
     first = worst_first[0]
@@ -82,5 +81,5 @@ def status_line(alert: Alert, now: datetime) -> str:
         return f"Resolved after {length}"
     since = utc(alert.since)
     day = "" if since.date() == utc(now).date() else f"{since:%d %b} "
-    again = " again" if alert.returned_from_id else ""
+    again = " again" if alert.returned_from else ""
     return f"{look_of(alert.severity).word}{again} since {day}{since:%H:%M} UTC, {length}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,13 +18,14 @@ from dashboard.accounts.scope import current_connection, seen
 from dashboard.accounts.sessions import person_of
 from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
-from dashboard.alerts.forms import AcknowledgeForm, NewRuleForm, RecipientForm, RuleForm
+from dashboard.alerts.forms import AcknowledgeForm, RecipientForm, RuleForm
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
 from dashboard.alerts.problems import SEVERITIES, kind_named
-from dashboard.web.paging import as_typed, choose_size
+from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
 
 STATES = ("active", *AlertState.values)
 MOST_AT_ONCE = 200
+NEWEST_MESSAGE = Sort("newest", (Column("id", descending=True),))
 
 
 @require_safe
@@ -88,7 +90,7 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     Context of `alerts/detail.html`: `alert`, `members` (Member, at most MEMBERS_SHOWN), `more_members`, `told`
     (Message, oldest first), `form` (AcknowledgeForm), `can_acknowledge`, `lasted` (timedelta).
     """
-    found = get_object_or_404(seen(request, Alert).select_related("rule", "connection", "returned_from"), pk=alert_id)
+    found = get_object_or_404(seen(request, Alert).select_related("rule", "connection"), pk=alert_id)
     actor = Actor.from_request(request)
     form = AcknowledgeForm(request.POST or None)
     if form.is_valid():
@@ -129,7 +131,8 @@ def messages_sent(request: HttpRequest) -> HttpResponse:
     `channels` (what is set up)."""
     given = request.GET.get("state", "")
     wanted = given if given in MessageState.values else ""
-    page = queries.message_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
+    rows = Message.objects.filter(**({"state": wanted} if wanted else {})).select_related("alert", "recipient")
+    page = keyset_page(rows, NEWEST_MESSAGE, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
     context = {"page": page, "wanted": wanted, "states": MessageState.choices, "channels": sorted(transports())}
     return render(request, "alerts/messages.html", context)
 
@@ -188,7 +191,8 @@ def own_mails(request: HttpRequest) -> HttpResponse:
 def rules(request: HttpRequest) -> HttpResponse:
     """List the rules, by kind. Context of `alerts/rules.html`: `rows` (ProblemKind, Rule and when it tells),
     `can_manage`."""
-    found = ((kind_named(rule.kind), rule) for rule in queries.rules())
+    kept = Rule.objects.select_related("connection").prefetch_related("recipients")
+    found = ((kind_named(rule.kind), rule) for rule in kept)
     rows = [(kind, rule, kind.in_words(rule.threshold)) for kind, rule in found if kind]
     return render(request, "alerts/rules.html", {"rows": rows, "can_manage": _may(request)})
 
@@ -197,22 +201,22 @@ def rules(request: HttpRequest) -> HttpResponse:
 def rule(request: HttpRequest, pk: int) -> HttpResponse:
     """Show and change a rule. Context of `alerts/rule.html`: `rule` (None: a new one), `kind`, `form`, `can_manage`,
     `is_default`."""
-    return _edit(request, RuleForm, get_object_or_404(Rule, pk=pk))
+    return _edit(request, get_object_or_404(Rule, pk=pk))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_rule(request: HttpRequest, kind: str) -> HttpResponse:
     """Add a narrower rule of a kind."""
     require_manager(request)
-    return _edit(request, NewRuleForm, Rule(kind=kind))
+    return _edit(request, Rule(kind=kind))
 
 
-def _edit(request: HttpRequest, form_of: type[RuleForm], rule: Rule) -> HttpResponse:
+def _edit(request: HttpRequest, rule: Rule) -> HttpResponse:
     kind, is_new = kind_named(rule.kind), rule.pk is None
     if kind is None:
         raise Http404
     initial = {"threshold": kind.threshold} if is_new else None
-    form = form_of(request.POST or None, kind=kind, instance=rule, initial=initial)
+    form = RuleForm(request.POST or None, kind=kind, instance=rule, initial=initial)
     if form.is_valid():
         actions.save_rule(Actor.from_request(request), form)
         messages.success(request, f"{rule.name} is kept.")
@@ -248,7 +252,8 @@ def recipients(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             actions.save_recipient(Actor.from_request(request), form.instance)
             return redirect("alert-recipients")
-    context = {"recipients": queries.recipients(), "form": form, "can_manage": _may(request)}
+    rows = Recipient.objects.select_related("user").annotate(number_of_rules=Count("rules"))
+    context = {"recipients": rows, "form": form, "can_manage": _may(request)}
     return render(request, "alerts/recipients.html", context, status=400 if form.errors else 200)
 
 

@@ -1,7 +1,8 @@
 """The one door into the audit log."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from django.db import transaction
 from django.db.models import Model
@@ -10,24 +11,20 @@ from django.utils import timezone
 from dashboard.audit.chain import seal_new_entries
 from dashboard.audit.models import AuditEntry
 
+Source = Literal["page", "command", "schedule", "worker"]
 AuditOutcome = Literal["requested", "done", "overtaken", "refused", "failed"]
 
 
-class Doer(Protocol):
-    """Who does it and from where, as `dashboard.accounts.actor.Actor` says it; the log is below accounts."""
+@dataclass(frozen=True)
+class Doer:
+    """Who does it and from where."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def user(self) -> Any: ...
-    @property
-    def ip(self) -> str | None: ...
-    @property
-    def user_agent(self) -> str: ...
-    @property
-    def request_id(self) -> str: ...
+    name: str
+    source: Source
+    user: Any = None
+    ip: str | None = None
+    user_agent: str = ""
+    request_id: str = ""
 
 
 def record(

@@ -1,31 +1,10 @@
-"""The audit log: who did what to what, from where, and how it ended. Rows are only ever added."""
+"""The audit log: who did what to what, from where, and how it ended.
 
-from typing import Any, NoReturn
+Rows are only ever added: the database's own triggers refuse the rest (dashboard.audit.triggers).
+"""
 
 from django.conf import settings
 from django.db import models
-
-from dashboard.audit.triggers import SENTENCE
-
-
-class AppendOnly(Exception):
-    """Somebody tried to change or remove a row of the audit log."""
-
-    def __init__(self) -> None:
-        super().__init__(SENTENCE)
-
-
-class AuditQuerySet(models.QuerySet["AuditEntry"]):
-    """Reads and inserts; the database's own triggers refuse the rest as well (dashboard.audit.triggers)."""
-
-    def update(self, **kwargs: Any) -> NoReturn:
-        raise AppendOnly
-
-    def delete(self) -> NoReturn:
-        raise AppendOnly
-
-    def bulk_update(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise AppendOnly
 
 
 class AuditEntry(models.Model):
@@ -51,8 +30,6 @@ class AuditEntry(models.Model):
     job_id = models.UUIDField(null=True, blank=True, db_index=True)
     aws_request_ids = models.JSONField(default=list)
 
-    objects = AuditQuerySet.as_manager()
-
     class Meta:
         ordering = ("-id",)
         indexes = [
@@ -62,14 +39,6 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M} {self.actor_name} {self.action} {self.target_label}"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        if not self._state.adding:
-            raise AppendOnly
-        super().save(*args, **{**kwargs, "force_insert": True})
-
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise AppendOnly
 
 
 class AuditSeal(models.Model):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from dashboard.audit.models import AuditEntry, AuditQuerySet
+from dashboard.audit.models import AuditEntry
 from dashboard.commands import document_of
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
@@ -16,7 +16,6 @@ NEWEST = Sort("newest", (Column("id", descending=True),))
 LOOKS = ("backup.preflight", "lake.plan-upkeep", "table.check-coordination", "table.plan-repair")
 """Actions that look and change nothing."""
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
-_offered: set[str] = set()
 
 
 class TargetDocument(TypedDict):
@@ -68,17 +67,7 @@ class AuditFilter:
         return replace(self, show="") == AuditFilter()
 
 
-def offer(*actions: str) -> None:
-    """Let the filter offer these names; the apps whose acts they are say so when they are loaded."""
-    _offered.update(actions)
-
-
-def actions() -> list[str]:
-    """Return the names that the filter offers."""
-    return sorted(_offered)
-
-
-def audit_entries(wanted: AuditFilter) -> AuditQuerySet:
+def audit_entries(wanted: AuditFilter) -> QuerySet[AuditEntry]:
     """Return the matching rows, unordered."""
     rows = AuditEntry.objects.all()
     if wanted.actor:

@@ -1,12 +1,6 @@
 """What an entry says in a sentence: what its actor did, or asked for, and to what."""
 
-from collections.abc import Callable, Collection, Mapping
-from uuid import UUID
-
 from dashboard.audit.models import AuditEntry
-
-Titles = Callable[[Collection[UUID]], Mapping[UUID, str]]
-"""Titles of jobs by their numbers, such as "Publish commit 14"; those that are gone are left out."""
 
 _DONE = {
     "Abandon": "abandoned", "Back": "backed", "Backfill": "backfilled", "Cancel": "cancelled", "Change": "changed",
@@ -47,23 +41,8 @@ _ACTS = {
     "table.enable-coordination": "enabled coordinated commits of",
     "table.plan-repair": "planned repairs of",
     "table.repair": "repaired",
-    "worker.replace": "replaced the worker",
 }
 _OF_ONESELF = frozenset({"account.prove", "account.sign_in", "account.sign_out"})
-
-_titles: list[Titles] = []
-
-
-def name_jobs_by(titles: Titles) -> None:
-    """Let the app of jobs say what they are called: the log is below it."""
-    _titles[:] = [titles]
-
-
-def told(entries: Collection[AuditEntry]) -> list[tuple[AuditEntry, str]]:
-    """Return each entry with what it says after its actor's name."""
-    numbers = {entry.job_id for entry in entries if entry.job_id}
-    known = {number: title for titles in _titles for number, title in titles(numbers).items()}
-    return [(entry, says(entry, known.get(entry.job_id, "") if entry.job_id else "")) for entry in entries]
 
 
 def says(entry: AuditEntry, title: str = "") -> str:

@@ -79,7 +79,7 @@ class ConnectionSection(Section):
 
 
 def _held_by(row: Connection) -> Iterator[str]:
-    declared = {section.model for section in sections()}
+    declared = {section.rows().model for section in sections()}
     for relation in Connection._meta.related_objects:
         model = relation.related_model
         if relation.on_delete is SET_NULL or model in declared or is_read_anew(model):

@@ -1,29 +1,26 @@
 """Storing a declaration: all of it or nothing, with a row in the audit log."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from django.db import transaction
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
-from dashboard.declaration.differences import (
-    Declaration,
-    Difference,
-    PlannedChange,
-    difference,
-    stored_items,
-    why_named,
-)
-from dashboard.declaration.reading import DeclarationError
-from dashboard.declaration.sections import CONNECTIONS
+from dashboard.declaration.differences import Declaration, DeclaredChange, Difference, Kept
+from dashboard.declaration.sections import CONNECTIONS, DeclaredItem, Section, sections
+
+
+def difference(declared: Declaration, *, prune: bool = False) -> Difference:
+    """Say what storing a declaration would change: it is stored, and taken back."""
+    with transaction.atomic():
+        found = store(declared, prune=prune)
+        transaction.set_rollback(True)
+    return found
 
 
 @transaction.atomic
 def declare(actor: Actor, declared: Declaration, source: str, *, prune: bool = False) -> Difference:
-    """Store what a file called `source` declares and say what that changed; a second time it changes nothing.
-
-    Raises DeclarationError where what was to go has come into use meanwhile; then nothing is stored.
-    """
+    """Store what a file called `source` declares and say what that changed; a second time it changes nothing."""
     found = store(declared, prune=prune)
     if found.changes:
         record(
@@ -38,27 +35,47 @@ def declare(actor: Actor, declared: Declaration, source: str, *, prune: bool = F
 
 @transaction.atomic
 def store(declared: Declaration, *, prune: bool = False) -> Difference:
-    """Store a declaration without a word in the audit log, for those who write one of their own."""
-    found = difference(declared, prune=prune)
-    for step in found.steps:
-        if step.item is not None:
-            step.section.save(step.item, step.row)
+    """Store a declaration without a word in the audit log, for those who write one of their own.
+
+    With `prune` what the sections of the file no longer name goes, from the last section on, so that what names a
+    connection goes before it.
+    """
+    saved = [change for section in sections() for change in _save(section, declared.get(section.key, ()))]
+    going = [one for one in reversed(sections()) if prune and one.key in declared]
+    pruned = [end for section in going for end in _prune(section, declared[section.key])]
+    removed = [end for end in pruned if isinstance(end, DeclaredChange)]
+    return Difference((*saved, *removed), tuple(end for end in pruned if isinstance(end, Kept)))
+
+
+def _save(section: Section, items: Sequence[DeclaredItem]) -> Iterator[DeclaredChange]:
+    stored = {section.item_of(row).name: row for row in section.rows()}
+    for item in items:
+        row = stored.get(item.name)
+        before = None if row is None else section.item_of(row).values
+        if before != item.values:
+            section.save(item, row)
+            yield DeclaredChange(section.what, item.name, before, item.values)
+
+
+def _prune(section: Section, items: Sequence[DeclaredItem]) -> Iterator[DeclaredChange | Kept]:
+    """Remove what `items` do not name and nothing keeps; whoever refers to a row once it is held is refused."""
+    named = {item.name for item in items}
+    unnamed = [row for row in section.rows() if section.item_of(row).name not in named]
+    held = section.rows().model._default_manager.select_for_update().filter(pk__in=[row.pk for row in unnamed])
+    for row in held.order_by("pk"):
+        item = section.item_of(row)
+        named_by = _why_named(item.name) if section.key == CONNECTIONS else ""
+        if why := named_by or section.why_kept(row):
+            yield Kept(section.what, item.name, why)
         else:
-            _remove(step)
-    return found
+            section.remove(row)
+            yield DeclaredChange(section.what, item.name, item.values, None)
 
 
-def _remove(step: PlannedChange) -> None:
-    """Hold the row and look once more: whoever begins to refer to it after that is refused by the database."""
-    row = step.section.model._default_manager.select_for_update().filter(pk=step.row.pk).first()
-    if row is None:
-        return
-    if why := _why_kept(step, row):
-        raise DeclarationError(f"{step.change.what} {step.change.name} came into use meanwhile: {why} Look again.")
-    step.section.remove(row)
-
-
-def _why_kept(step: PlannedChange, row: Any) -> str:
-    """As when it was compared; what names a connection has gone before it by now."""
-    named = why_named(step.change.name, stored_items) if step.section.key == CONNECTIONS else ""
-    return named or step.section.why_kept(row)
+def _why_named(connection: str) -> str:
+    """Say which thing that is stored names the connection, "" where none does."""
+    for section in sections():
+        for item in section.stored():
+            if connection in (item.values[key] for key in section.refers_to):
+                return f"The {section.words} {item.name} names it, and stays."
+    return ""

@@ -1,13 +1,16 @@
 """Declaration files: TOML in, TOML out."""
 
+import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from dashboard.declaration.reading import DeclarationError
+from dashboard.web.text import visible
 
-_BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_document(file: Path) -> dict[str, object]:
@@ -30,40 +33,18 @@ def as_toml(document: Mapping[str, Any]) -> str:
 def _tables(section: str, tables: Any) -> Iterator[str]:
     if isinstance(tables, Mapping):
         for name, table in tables.items():
-            yield _table(f"[{_key(section)}.{_key(name)}]", table)
+            yield _table(f"[{section}.{name if _BARE.fullmatch(name) else _value(name)}]", table)
         return
     for table in tables:
-        yield _table(f"[[{_key(section)}]]", table)
+        yield _table(f"[[{section}]]", table)
 
 
 def _table(header: str, values: Mapping[str, Any]) -> str:
-    return "".join(f"{line}\n" for line in (header, *(f"{_key(key)} = {_value(values[key])}" for key in values)))
-
-
-def _key(name: str) -> str:
-    return name if name and _BARE.issuperset(name) else _text(name)
+    return "".join(f"{line}\n" for line in (header, *(f"{key} = {_value(value)}" for key, value in values.items())))
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
+    """As JSON writes it, which TOML reads as well, but for tables; what no terminal should obey is in numbers."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_key(key)} = {_value(one)}' for key, one in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(_value(one) for one in value)}]"
-    return repr(value)
-
-
-def _text(text: str) -> str:
-    """A basic string; what is not printable is written as its number, so that no terminal obeys it."""
-    return f'"{"".join(_character(one) for one in text)}"'
-
-
-def _character(one: str) -> str:
-    if one in '"\\':
-        return f"\\{one}"
-    if one.isprintable():
-        return one
-    return f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
+        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
+    return visible(json.dumps(value, ensure_ascii=False))

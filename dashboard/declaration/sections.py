@@ -1,11 +1,11 @@
 """What a declaration file is made of: sections, each registered by the app that owns what it declares."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from dashboard.declaration.reading import Field, read_list
 
@@ -59,6 +59,10 @@ class Section(ABC):
         """Remove a row that nothing keeps."""
         row.delete()
 
+    def stored(self) -> Iterator[DeclaredItem]:
+        """Everything of this sort that is stored, as a file would declare it."""
+        return map(self.item_of, self.rows())
+
     def read(self, written: object) -> tuple[DeclaredItem, ...]:
         """Read what the file has under `key`. Raises DeclarationError with the exact place."""
         return tuple(self.read_table(place, table) for place, table in read_list(self.key, written))
@@ -70,10 +74,6 @@ class Section(ABC):
     def table_of(self, item: DeclaredItem) -> dict[str, object]:
         """The item's keys in the file; what is as it is by default is left out."""
         return {key: item.values[key] for key, field in self.fields.items() if item.values[key] != field.default}
-
-    @property
-    def model(self) -> type[Model]:
-        return self.rows().model
 
 
 _sections: dict[str, Section] = {}

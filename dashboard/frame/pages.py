@@ -1,12 +1,26 @@
-"""Pages of the shell itself: the vocabulary of states, and the choice of the connection in scope."""
+"""Pages of the shell itself: the vocabulary of states, the choice of the connection in scope, and the audit log."""
+
+from dataclasses import fields, replace
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
+from dashboard.accounts.door import PASSWORD_ACTS
+from dashboard.accounts.roles import PERMISSIONS
 from dashboard.accounts.scope import choose_connection
+from dashboard.accounts.views import safe_path
+from dashboard.audit.queries import OUTCOMES, AuditFilter, audit_page, export_rows
+from dashboard.audit.sentences import says
+from dashboard.jobs.models import Job
+from dashboard.web.exports import export
+from dashboard.web.paging import as_typed, choose_size
 from dashboard.web.states import ALERTS, JOBS, LAKE, MESSAGES, RUNS, VERSIONS
+
+SHOWN = ("acts", "looks", "all")
+EXPORTS = ("csv", "jsonl")
+ACTIONS = sorted({*PERMISSIONS, *PASSWORD_ACTS, "account.sign_out"})
 
 
 @require_safe
@@ -27,8 +41,28 @@ def states(request: HttpRequest) -> HttpResponse:
 def scope(request: HttpRequest) -> HttpResponse:
     """Narrow lists and counts to one connection, or to none, and go back to where the choice was made."""
     choose_connection(request, request.POST.get("connection", ""))
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(
-        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return redirect(back if is_ours else "tables")
+    return redirect(safe_path(request.POST.get("next", "")) or "tables")
+
+
+@require_safe
+def audit(request: HttpRequest) -> HttpResponseBase:
+    """List what was done, newest first and one row an act; ?actor, action, target, outcome, text, since, until and show
+    narrow, ?after continues, ?format exports all that matches, row by row, oldest first.
+
+    Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `rows` (AuditEntry and what it says), `wanted`
+    (AuditFilter), `actions` and `outcomes` (the choices of the two selects).
+    """
+    wanted = AuditFilter(**{field.name: as_typed(request.GET.get(field.name, "")) for field in fields(AuditFilter)})
+    if request.GET.get("format") in EXPORTS:
+        return export(export_rows(wanted), request.GET["format"], "audit")
+    wanted = replace(wanted, show=wanted.show if wanted.show in SHOWN else SHOWN[0])
+    page = audit_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))
+    titles = dict(Job.objects.filter(pk__in=[entry.job_id for entry in page.rows]).values_list("pk", "title"))
+    context = {
+        "page": page,
+        "rows": [(entry, says(entry, titles.get(entry.job_id, "") if entry.job_id else "")) for entry in page.rows],
+        "wanted": wanted,
+        "actions": ACTIONS,
+        "outcomes": OUTCOMES,
+    }
+    return render(request, "audit/list.html", context)

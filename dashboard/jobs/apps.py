@@ -9,7 +9,6 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.accounts.scope import owned_by
-        from dashboard.audit.sentences import name_jobs_by
         from dashboard.jobs.beats import silent_queues
         from dashboard.jobs.models import Job
         from dashboard.jobs.queries import nav_count
@@ -17,5 +16,4 @@ class JobsConfig(AppConfig):
 
         ready_when("workers", lambda now: not silent_queues(now))
         owned_by(job_id=lambda job_id: Job.objects.filter(pk=job_id).values_list("connection_id", flat=True))
-        name_jobs_by(lambda numbers: dict(Job.objects.filter(pk__in=numbers).values_list("pk", "title")))
         register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, count=nav_count))

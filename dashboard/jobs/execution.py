@@ -4,7 +4,8 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import Error as DatabaseError
@@ -38,7 +39,7 @@ def execute(job_id: UUID, worker: str) -> bool:
     job = Job.objects.get(pk=job_id)
     context = JobContext(job, changes_lake=changes_lake(job.kind))
     try:
-        with Heartbeat(job_id):
+        with heartbeat(job_id):
             kind = kind_named(job.kind)
             _check_writable(job)
             kind.check(job.params)
@@ -120,34 +121,31 @@ def first_sentence(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-class Heartbeat:
-    """Keeps a job's heartbeat fresh from a thread of its own, so that one long step does not look like death."""
+@contextmanager
+def heartbeat(job_id: UUID) -> Iterator[None]:
+    """Keep a job's heartbeat fresh from a thread of its own, so that one long step does not look like death."""
+    stopped = threading.Event()
+    thread = threading.Thread(target=_beat, args=(job_id, stopped), name=f"heartbeat-{job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join(timeout=HEARTBEAT_SECONDS)
 
-    def __init__(self, job_id: UUID, every_seconds: float = HEARTBEAT_SECONDS) -> None:
-        self._job_id = job_id
-        self._every_seconds = every_seconds
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{job_id}", daemon=True)
 
-    def __enter__(self) -> "Heartbeat":
-        self._thread.start()
-        return self
+def _beat(job_id: UUID, stopped: threading.Event) -> None:
+    try:
+        while not stopped.wait(HEARTBEAT_SECONDS) and _beat_once(job_id):
+            pass
+    finally:
+        connection.close()
 
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join(timeout=self._every_seconds)
 
-    def _beat(self) -> None:
-        try:
-            while not self._stopped.wait(self._every_seconds):
-                self._beat_once()
-        finally:
-            connection.close()
-
-    def _beat_once(self) -> None:
-        try:
-            close_old_connections()
-            if not lifecycle.heartbeat(self._job_id):
-                self._stopped.set()
-        except DatabaseError as error:  # the next beat tries again; nine may fail before the job counts as lost
-            logger.warning("Heartbeat of job %s failed: %s", self._job_id, error)
+def _beat_once(job_id: UUID) -> bool:
+    try:
+        close_old_connections()
+        return lifecycle.heartbeat(job_id)
+    except DatabaseError as error:  # the next beat tries again; nine may fail before the job counts as lost
+        logger.warning("Heartbeat of job %s failed: %s", job_id, error)
+        return True

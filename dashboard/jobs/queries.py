@@ -1,25 +1,33 @@
 """Reading jobs, for pages and commands."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from dashboard.accounts.actor import Actor
 from dashboard.audit.queries import TargetDocument
 from dashboard.commands import document_of
 from dashboard.jobs.models import ACTIVE, Job, JobState
-from dashboard.jobs.overview import SCHEDULE
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
 
 MOST_COMPARED = 5
 """Jobs that the usual course is read from."""
+SCHEDULE = Actor.schedule().name
+FAILED_FOR = timedelta(days=7)
+MOST_FAILED = 20
+BARS = 40
+_FAILED = (JobState.FAILED, JobState.LOST)
+_TOLD = (*_FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
+"""Ends that say how the work went; one that was cancelled says nothing."""
 NEWEST = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
 
 
@@ -59,20 +67,12 @@ def facts_of(job: Job) -> list[tuple[str, object]]:
 
 def jobs(wanted: JobFilter) -> QuerySet[Job]:
     """Return the matching jobs, unordered."""
-    rows = Job.objects.all()
-    if wanted.state == "active":
-        rows = rows.filter(state__in=ACTIVE)
-    elif wanted.state:
-        rows = rows.filter(state=wanted.state)
-    if wanted.kind:
-        rows = rows.filter(kind=wanted.kind)
-    if wanted.connection is not None:
-        rows = rows.filter(connection=wanted.connection)
+    state = {"state__in": ACTIVE} if wanted.state == "active" else {"state": wanted.state}
+    exact = {**state, "kind": wanted.kind, "connection": wanted.connection, "requested_by_name": wanted.by}
+    rows = Job.objects.filter(**{field: value for field, value in exact.items() if value})
     if wanted.text:
         rows = rows.filter(Q(title__icontains=wanted.text) | Q(target_label__icontains=wanted.text))
-    if wanted.by:
-        rows = rows.filter(requested_by_name=wanted.by)
-    elif wanted.by_people:
+    if wanted.by_people and not wanted.by:
         rows = rows.exclude(requested_by_name=SCHEDULE)
     return rows
 
@@ -139,6 +139,52 @@ def _step_row(job: Job, step: dict[str, str]) -> StepRow:
     started, ended = parse_datetime(step.get("started", "")), parse_datetime(step.get("ended", ""))
     until = ended or job.finished_at or timezone.now()
     return StepRow(step.get("name", ""), state, step.get("detail", ""), until - started if started else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleLine:
+    """The newest jobs of one kind that the schedule asked for: `states` oldest first; `newest` is the last of them."""
+
+    kind: str
+    newest: Job
+    states: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.kind.replace("-", " ").capitalize()
+
+    @property
+    def failed(self) -> int:
+        return sum(state in _FAILED for state in self.states)
+
+    @property
+    def in_words(self) -> str:
+        """`Newest 40, oldest left: 38 succeeded, 2 failed`."""
+        counted = ", ".join(f"{number} {state}" for state, number in Counter(self.states).most_common())
+        return f"Newest {len(self.states)}, oldest left: {counted}"
+
+
+def failed_lately(rows: QuerySet[Job], now: datetime) -> list[Job]:
+    """Failures of the last seven days, newest first, of which no later job of the same kind and target tells."""
+    same = Job.objects.filter(kind=OuterRef("kind"), target_key=OuterRef("target_key"), state__in=_TOLD)
+    failed = rows.filter(state__in=_FAILED, created_at__gte=now - FAILED_FOR)
+    standing = failed.exclude(Exists(same.filter(created_at__gt=OuterRef("created_at"))))
+    return list(standing.order_by("-created_at", "-id")[:MOST_FAILED])
+
+
+def schedule_lines(rows: QuerySet[Job]) -> list[ScheduleLine]:
+    """A line for each kind that the schedule asks for, those with a failed newest job first."""
+    kinds = rows.order_by("kind").values_list("kind", flat=True).distinct()
+    lines = [line for kind in kinds if (line := _line(kind, rows.filter(kind=kind, requested_by_name=SCHEDULE)))]
+    return sorted(lines, key=lambda line: (line.newest.state not in _FAILED, not line.failed, line.kind))
+
+
+def _line(kind: str, rows: QuerySet[Job]) -> ScheduleLine | None:
+    shown = ("id", "kind", "state", "title", "message", "error_text", "created_at", "started_at", "finished_at")
+    newest_first = list(rows.only(*shown).order_by("-created_at", "-id")[:BARS])
+    if not newest_first:
+        return None
+    return ScheduleLine(kind, newest_first[0], tuple(str(job.state) for job in reversed(newest_first)))
 
 
 class ErrorDocument(TypedDict):

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection, seen
-from dashboard.jobs import overview, queries
+from dashboard.jobs import queries
 from dashboard.jobs.actions import cancel
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import JobFilter
@@ -29,7 +29,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     """What failed, what people asked for, and the schedules; ?state, ?kind, ?q and ?by narrow to one list of all.
 
     Context of `jobs/list.html`: `page` (paging.Page of Job), its `rows` and `failed` (Job and its headline),
-    `schedules` (overview.ScheduleLine), `wanted` (JobFilter), `states` and `kinds` (the choices of the two selects, as
+    `schedules` (queries.ScheduleLine), `wanted` (JobFilter), `states` and `kinds` (the choices of the two selects, as
     words). Whatever is not offered is treated as absent.
     """
     states, kinds = ("active", *JobState.values), kind_names()
@@ -50,13 +50,13 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "wanted": wanted,
         "states": states,
         "kinds": kinds,
-        "schedule": overview.SCHEDULE,
+        "schedule": queries.SCHEDULE,
     }
     if not wanted.narrows and page.is_first:
         rows = queries.jobs(JobFilter(connection=of_connection))
         context |= {
-            "failed": _with_headlines(overview.failed_lately(rows, timezone.now())),
-            "schedules": overview.schedule_lines(rows),
+            "failed": _with_headlines(queries.failed_lately(rows, timezone.now())),
+            "schedules": queries.schedule_lines(rows),
         }
     return render(request, "jobs/list.html", context)
 

@@ -1,19 +1,22 @@
 """An embedded Levee: everything on this machine, started in order, watched, and stopped together."""
 
-import http.client
 import os
 import tomllib
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+import urllib3
+from django.conf import settings
+from django.db import connections
+from urllib3.exceptions import HTTPError
+
+from dashboard.connections.access import SANDBOX
+from dashboard.connections.signals import lake_emptied
 from dashboard.processes import programs, redis
-from dashboard.processes.hung import replace_hung
-from dashboard.processes.lock import RunError, free_port, home_lock, is_free, require_free
-from dashboard.processes.preparation import end_sandbox, prepare_console, prepare_people
-from dashboard.processes.strays import end_strays
+from dashboard.processes.lock import RunError, free_port, home_lock, require_free
+from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people, prepare_console
 from dashboard.processes.supervisor import Supervisor
+from dashboard.web.health import redis_answers
 
 ROLES = "admin, operator or viewer"
 SANDBOX_OBSERVES_EVERY_SECONDS = "10"
@@ -46,23 +49,15 @@ def run(choices: Choices, supervisor: Supervisor) -> None:
     Raises RunError where port or folder are taken, or a process cannot be brought up; nothing is left running.
     """
     with home_lock(choices.home):
-        _end_leftovers(choices, supervisor)
         require_free(choices.port)
         supervisor.obey_signals()
         try:
             _start(choices, supervisor)
-            supervisor.watch(partial(replace_hung, supervisor))
+            supervisor.watch()
         finally:
             supervisor.say("stopping")
             supervisor.stop()
             supervisor.say("stopped")
-
-
-def _end_leftovers(choices: Choices, supervisor: Supervisor) -> None:
-    if choices.with_redis:
-        redis.shut_down(choices.home)
-    if count := end_strays(choices.home, grace_period=2.0):
-        supervisor.say(f"ended {count} processes that an earlier run left behind when it was killed")
 
 
 def _start(choices: Choices, supervisor: Supervisor) -> None:
@@ -72,12 +67,7 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
         _start_redis(choices, supervisor)
     if choices.with_sandbox:
         _start_sandbox(choices, supervisor)
-    prepare_console(supervisor.say)
-    password = prepare_people(choices.home) if choices.with_sandbox else ""
-    if not choices.with_sandbox and (closed := end_sandbox(choices.home)):
-        supervisor.say(
-            f"the people of the sandbox ({', '.join(closed)}) may no longer sign in; levee person adds others"
-        )
+    password = _prepare(choices, supervisor)
     for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
         supervisor.start(program)
     supervisor.wait_until(lambda: _answers(choices.port), "the web process does not answer yet: it may be starting")
@@ -89,6 +79,26 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
         _declare_sandbox_lake(choices, supervisor)
 
 
+def _prepare(choices: Choices, supervisor: Supervisor) -> str:
+    """Bring the database up to date and let the sandbox's people in, or keep them out; returns their password.
+
+    What rests on the sandbox's last lake is told that it is gone.
+    """
+    folder = choices.home / "sandbox"
+    try:
+        prepare_console()
+        if choices.with_sandbox:
+            lake_emptied.send(_prepare, connection=SANDBOX)
+            return ensure_sandbox_people(folder / "sign-in")
+        if closed := close_sandbox(folder):
+            supervisor.say(
+                f"the people of the sandbox ({', '.join(closed)}) may no longer sign in; levee person adds others"
+            )
+        return ""
+    finally:
+        connections.close_all()
+
+
 def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
     server = redis.find_server()
     if server is None:
@@ -96,28 +106,18 @@ def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
     try:
         redis.prepare(choices.home)
     except OSError as error:
-        raise RunError(f"Redis has no folder for its data and socket: {error}") from error
+        raise RunError(f"Redis has no folder for its data and socket: {error}.") from error
     supervisor.start(programs.redis_server(server, choices.home))
-    supervisor.wait_until(lambda: redis.answers(choices.home), "Redis does not answer yet: it may be reading its data")
+    supervisor.wait_until(
+        lambda: redis_answers(settings.REDIS_URL), "Redis does not answer yet: it may be reading its data"
+    )
 
 
 def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
     choices.endpoint_file.unlink(missing_ok=True)  # one that a killed run left would announce the lake too soon
-    port = _sandbox_port(choices.home / "sandbox" / "port")
     os.environ.setdefault("LEVEE_OBSERVE_EVERY_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
     os.environ.setdefault("LEVEE_BACKUP_TICK_SECONDS", SANDBOX_OBSERVES_EVERY_SECONDS)
-    supervisor.start(programs.sandbox(choices.home, port, spark=choices.with_spark))
-
-
-def _sandbox_port(kept: Path) -> int:
-    """Return the port of the last start while it is free, because the stored connection names it, or another."""
-    with suppress(OSError, ValueError):
-        if is_free(port := int(kept.read_text())):
-            return port
-    port = free_port()
-    kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept.write_text(str(port))
-    return port
+    supervisor.start(programs.sandbox(choices.home, free_port(), spark=choices.with_spark))
 
 
 def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
@@ -144,11 +144,7 @@ def _back_up_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
 
 
 def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
+        return urllib3.request("GET", f"http://127.0.0.1:{port}/healthz", timeout=10, retries=False).status < 500
+    except HTTPError:
         return False
-    finally:
-        connection.close()

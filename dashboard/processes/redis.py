@@ -1,10 +1,7 @@
 """The Redis server of an embedded Levee: a unix socket of its own, persistence, and no TCP port."""
 
-import hashlib
 import os
 import shutil
-import socket
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -30,16 +27,8 @@ def find_server() -> Path | None:
 
 
 def socket_path(home: Path) -> Path:
-    """Return where the server of `home` listens.
-
-    That is inside `home`, unless the kernel could not hold so long a path: then it is a folder of this user's in the
-    system's temporary folder, named after `home` so that every process finds the same one.
-    """
-    inside = home / "redis" / "redis.sock"
-    if len(os.fsencode(inside)) <= LONGEST_SOCKET_PATH:
-        return inside
-    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"levee-{os.getuid()}-{name}" / "redis.sock"
+    """Return where the server of `home` listens."""
+    return home / "redis" / "redis.sock"
 
 
 def broker_url(home: Path) -> str:
@@ -48,12 +37,10 @@ def broker_url(home: Path) -> str:
 
 
 def prepare(home: Path) -> None:
-    """Make the folders of data and socket, for this user alone; PermissionError: the socket's is another user's."""
-    for folder in {home / "redis", socket_path(home).parent}:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid != os.getuid() or folder.is_symlink():
-            raise PermissionError(f"{folder} belongs to someone else: remove it, or choose a shorter LEVEE_HOME.")
-        folder.chmod(0o700)
+    """Make the folder of data and socket, for this user alone. OSError: the kernel holds no name as long as its own."""
+    if len(os.fsencode(socket_path(home))) > LONGEST_SOCKET_PATH:
+        raise OSError(f"{home} is too long a name for a socket in it: choose a shorter LEVEE_HOME")
+    (home / "redis").mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def command(server: Path, home: Path) -> tuple[str, ...]:
@@ -69,24 +56,3 @@ def command(server: Path, home: Path) -> tuple[str, ...]:
         "loglevel": "warning",
     }
     return (str(server), *(word for name, value in options.items() for word in (f"--{name}", value)))
-
-
-def answers(home: Path) -> bool:
-    """Whether the server of `home` answers a PING; it does not while it loads its data."""
-    return _ask(home, b"PING\r\n").startswith(b"+PONG")
-
-
-def shut_down(home: Path) -> None:
-    """End a server that a killed run left behind on the socket of `home`, if there is one."""
-    _ask(home, b"SHUTDOWN NOSAVE\r\n")
-
-
-def _ask(home: Path, request: bytes) -> bytes:
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(5)
-        try:
-            connection.connect(str(socket_path(home)))
-            connection.sendall(request)
-            return connection.recv(64)
-        except OSError:
-            return b""

@@ -1,4 +1,4 @@
-"""Start processes, tell their lines apart, start again what dies, and leave nothing behind.
+"""Start processes, tell their lines apart, start again what dies, and end all together.
 
 A process that dies is said and started again, because a console that is left alone for weeks has to outlive one
 worker that the kernel killed; one that dies at once three times in a row has a fault that starting again cannot mend,
@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TextIO
 
 from dashboard.processes.lock import RunError
-from dashboard.processes.strays import MARK, end_strays
 from dashboard.processes.with_parent import ending_with_parent
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -25,19 +24,16 @@ QUICK_DEATH_SECONDS = 10.0
 QUICK_DEATHS_ALLOWED = 3
 LOOK_EVERY_SECONDS = 0.1
 SAY_EVERY_SECONDS = 15.0
-EXAMINE_EVERY_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command line that runs under a name; `stops_last` for what the others need in order to stop well, `queues`
-    for the worker of these."""
+    """A command line that runs under a name; `stops_last` for what the others need in order to stop well."""
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     stops_last: bool = False
-    queues: tuple[str, ...] = ()
 
 
 @dataclass
@@ -51,10 +47,9 @@ class _Running:
 
 
 class Supervisor:
-    """The processes of one LEVEE_HOME; `grace_period` is how many seconds each may take to stop before it is killed."""
+    """The processes of one Levee; `grace_period` is how many seconds each may take to stop before it is killed."""
 
-    def __init__(self, home: Path, out: TextIO, *, grace_period: float = 10.0, name_width: int = 14) -> None:
-        self.home = home
+    def __init__(self, out: TextIO, *, grace_period: float = 10.0, name_width: int = 14) -> None:
         self.grace_period = grace_period
         self._out = out
         self._name_width = name_width
@@ -97,7 +92,7 @@ class Supervisor:
                 said_at = now
 
     def _spawn(self, program: Program, *, stays: bool) -> _Running:
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **program.environment, MARK: str(self.home)}
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **program.environment}
         child = subprocess.Popen(
             ending_with_parent(program.command),
             cwd=CHECKOUT,
@@ -133,13 +128,10 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.request_stop)
 
-    def watch(self, examine: Callable[[], object] = lambda: None) -> None:
-        """Look after the processes until a signal asks for the end, and `examine` them every quarter of a minute."""
-        examined_at = time.monotonic()
+    def watch(self) -> None:
+        """Look after the processes until a signal asks for the end."""
         for _ in self._looking_after(lambda: False):
-            if time.monotonic() - examined_at >= EXAMINE_EVERY_SECONDS:
-                examine()
-                examined_at = time.monotonic()
+            pass
 
     def _looking_after(self, is_over: Callable[[], bool]) -> Iterator[None]:
         """Look after the processes, yielding after each look, until it is over or a signal has asked for the end."""
@@ -147,18 +139,6 @@ class Supervisor:
             self.look_after()
             yield
             time.sleep(LOOK_EVERY_SECONDS)
-
-    def up_for(self, seconds: float) -> list[Program]:
-        """Return the programs that were started at least that long ago."""
-        now = time.monotonic()
-        return [one.program for one in self._running if one.stays and now - one.started_at >= seconds]
-
-    def replace(self, program: Program, why: str) -> None:
-        """Kill a program that runs and does not work; `look_after` starts it again."""
-        self.say(f"{program.name} {why}: it is killed and started again.")
-        for running in self._running:
-            if running.program is program:
-                _kill_group(running.child, signal.SIGKILL)
 
     def look_after(self) -> None:
         """Start again what has died. Raises RunError where a process died at once, several times in a row."""
@@ -176,7 +156,7 @@ class Supervisor:
                 f"{name} ended {deaths} times right after its start ({_how(code)}): its lines above say why."
             )
         self.say(f"{name} ended ({_how(code)}) and is started again.")
-        _kill_group(dead.child, signal.SIGKILL)
+        _kill_group(dead.child)
         running = self._spawn(dead.program, stays=True)
         running.quick_deaths = deaths
         return running
@@ -184,11 +164,12 @@ class Supervisor:
     # -- stopping
 
     def stop(self) -> None:
-        """End every process and every descendant: the asked-for way first, by force once the grace period is over."""
+        """End every process: the asked-for way first, with its group by force once the grace period is over.
+
+        What left its group has a leash of its own: a Spark worker ends when whoever started it is gone.
+        """
         for last in (False, True):
             self._stop_these([running for running in self._running if running.program.stops_last is last])
-        grace_period = 0.0 if self._stop_requests > 1 else 2.0
-        end_strays(self.home, grace_period)
         for running in self._running:
             running.reader.join(timeout=1)
         self._running.clear()
@@ -206,14 +187,14 @@ class Supervisor:
         for running in these:
             if running.child.poll() is None:
                 self.say(f"{running.program.name} did not stop and is killed.")
-            _kill_group(running.child, signal.SIGKILL)
+            _kill_group(running.child)
             running.child.wait()
 
 
-def _kill_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
     # A group outlives its leader for as long as one member lives, and its number is not given away before that.
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, number)
+        os.killpg(child.pid, signal.SIGKILL)
 
 
 def _how(code: int) -> str:

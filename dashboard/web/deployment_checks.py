@@ -5,7 +5,6 @@ Django's own checks look at its settings; these look at Levee's variables.
 
 import ipaddress
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,7 +33,7 @@ def check_debug(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register(Tags.security, deploy=True)
 def check_deployment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Everything else, before a deployment is let loose."""
-    return [*_secrets(), *_hosts(), *_addresses(), *_home()]
+    return [*_secrets(), *_hosts(), *_addresses()]
 
 
 def _secrets() -> Iterator[CheckMessage]:
@@ -100,20 +99,6 @@ def _addresses() -> Iterator[CheckMessage]:
             "LEVEE_PUBLIC_URL is missing: the links in mails lead nowhere.",
             hint="Give the address at which browsers reach Levee.",
             id="levee.W011",
-        )
-
-
-def _home() -> Iterator[CheckMessage]:
-    """The secrets that Levee made, and with SQLite everything, lie in LEVEE_HOME."""
-    try:
-        mode = settings.LEVEE_HOME.stat().st_mode
-    except OSError:
-        return
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        yield Warning(
-            f"Other users of this machine may look into {settings.LEVEE_HOME}.",
-            hint=f"chmod 700 {settings.LEVEE_HOME}",
-            id="levee.W012",
         )
 
 

@@ -31,7 +31,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     Database and broker answer; every queue's worker, once any has, showed life within three minutes; and what else
     apps register, such as the age of the last look at the lake.
     """
-    answers = {"database": _database_answers(), "redis": _redis_answers()}
+    answers = {"database": _database_answers(), "redis": redis_answers(settings.REDIS_URL)}
     if answers["database"]:
         answers.update({name: check(timezone.now()) for name, check in sorted(_checks.items())})
     return JsonResponse(answers, status=200 if all(answers.values()) else 503)
@@ -40,12 +40,6 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def ready_when(name: str, check: HealthCheck) -> None:
     """Add a part to /readyz: `check` gets the time and says whether that part is well."""
     _checks[name] = check
-
-
-def redis_client_url(broker_url: str) -> str:
-    """Turn Celery's spelling of a broker on a unix socket into the one of the redis client."""
-    scheme, separator, rest = broker_url.partition("+socket://")
-    return f"unix://{rest.replace('virtual_host=', 'db=')}" if separator and scheme == "redis" else broker_url
 
 
 def _database_answers() -> bool:
@@ -57,12 +51,15 @@ def _database_answers() -> bool:
     return True
 
 
-def _redis_answers() -> bool:
-    import redis  # which every command would import with the addresses of the pages
+def redis_answers(broker_url: str) -> bool:
+    """Whether the broker answers Celery's own client; it does not while it loads its data."""
+    from kombu.connection import Connection  # which every command would import with the addresses of the pages
+    from kombu.exceptions import OperationalError
 
-    url = redis_client_url(settings.REDIS_URL)
+    waits = {"socket_timeout": PING_SECONDS, "socket_connect_timeout": PING_SECONDS}
     try:
-        with redis.Redis.from_url(url, socket_timeout=PING_SECONDS, socket_connect_timeout=PING_SECONDS) as client:
-            return bool(client.ping())
-    except (redis.RedisError, OSError):
+        with Connection(broker_url, transport_options=waits) as broker:  # type: ignore[no-untyped-call]
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=PING_SECONDS)
+    except OperationalError:
         return False
+    return True

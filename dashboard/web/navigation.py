@@ -36,11 +36,8 @@ _items: dict[str, NavItem] = {}
 
 
 def register(*items: NavItem) -> None:
-    """Add entries; one with an address that is there already replaces it. ValueError for an unknown group."""
-    for item in items:
-        if item.group not in GROUPS:
-            raise ValueError(f"{item.group!r} is no group of the navigation: use one of {', '.join(GROUPS)}.")
-        _items[item.url_name] = item
+    """Add entries; one with an address that is there already replaces it."""
+    _items.update({item.url_name: item for item in items})
 
 
 def registered() -> tuple[NavItem, ...]:

@@ -89,7 +89,6 @@ MESSAGES: Mapping[str, StateStyle] = {
     "waiting": StateStyle("Waiting", "s-queued", "idle", "Due later, or to be tried again"),
     "sending": StateStyle("Being sent", "s-running", "live", "Handed to the server now"),
     "sent": StateStyle("Sent", "s-done", "ok", "The server has taken it"),
-    "folded": StateStyle("In another mail", "s-published", "idle", "One mail told of several alerts"),
     "dropped": StateStyle("Not needed", "s-cancelled", "idle", "It was over before this was due"),
     "unknown": StateStyle("Perhaps sent", "s-unknown", "warn", "The line broke before the server answered"),
 }

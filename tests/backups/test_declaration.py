@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dashboard.declaration.declaring import store
-from dashboard.declaration.differences import difference, read_declaration
+from dashboard.declaration.declaring import difference, store
+from dashboard.declaration.differences import read_declaration
 from dashboard.declaration.reading import DeclarationError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]

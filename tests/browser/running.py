@@ -17,8 +17,9 @@ from django.conf import settings
 
 from dashboard.processes import redis
 from dashboard.processes.lock import free_port
-from dashboard.processes.strays import strays
+from dashboard.web.health import redis_answers
 from sandbox.log_store_tables import SAMPLES
+from tests.processes.builders import processes_of
 from tests.waiting import scaled
 
 MANAGE = str(Path(settings.BASE_DIR, "manage.py"))
@@ -60,8 +61,8 @@ def running_levee(home: Path) -> Iterator[Levee]:
     finally:
         _stop(process)
     assert process.returncode == 0, "".join(lines[-40:])
-    assert strays(home) == set()
-    assert not redis.answers(home)
+    assert processes_of(home) == set()
+    assert not redis_answers(redis.broker_url(home))
 
 
 def _environment(home: Path, **more: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ import pytest
 from django.conf import settings
 from django.core.management import load_command_class
 
-from dashboard.command_line import GROUPS, help_text, main
+from dashboard.command_line import help_text, main
+from dashboard.command_names import GROUPS
 
 NAMED = {name for group in GROUPS.values() for name in group}
 OF_DJANGO = {"migrate", "check", "collectstatic"}

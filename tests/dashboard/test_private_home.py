@@ -1,4 +1,4 @@
-"""What Levee keeps is its owner's alone: in a real process, from the first byte, and closed where it was open."""
+"""What Levee keeps is its owner's alone: in a real process, and closed where it was open."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from dashboard.environment import close_to_others
+from dashboard.environment import private_home
 
 
 def levee(home: Path, *words: str, **environment: str) -> None:
@@ -41,29 +41,22 @@ def test_nothing_of_a_new_home_can_be_read_by_others(tmp_path: Path) -> None:
 
 
 def test_a_home_that_was_open_is_closed_at_the_start(tmp_path: Path) -> None:
-    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere.sqlite3"
-    home.mkdir(mode=0o755)
+    home = tmp_path / "home"
+    home.mkdir()
     home.chmod(0o755)
-    for file in (home / "levee.sqlite3", home / "secret-key", elsewhere):
-        file.write_text("")
-        file.chmod(0o644)
-    (home / "secret-key").write_text("a key of an older release")
 
-    levee(home, "check", DATABASE_URL=f"sqlite:///{elsewhere}")
+    levee(home, "check")
 
-    assert open_to_others(home) == []
-    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
-def test_what_cannot_be_closed_is_told_with_the_command_that_does(tmp_path: Path, monkeypatch) -> None:
-    file = tmp_path / "levee.sqlite3"
-    file.write_text("")
-    file.chmod(0o644)
+def test_what_cannot_be_closed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o755)
 
     def refuse(self: Path, mode: int) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(Path, "chmod", refuse)
 
-    with pytest.raises(ImproperlyConfigured, match=f"chmod go= {file}$"):
-        close_to_others(file)
+    with pytest.raises(ImproperlyConfigured, match="may close to others: Operation not permitted"):
+        private_home(tmp_path)

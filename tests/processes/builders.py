@@ -1,29 +1,18 @@
 """Small programs for the supervisor to run, and ways to look at what they leave."""
 
+import os
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dashboard.processes.supervisor import Program
 from tests.waiting import scaled
 
 BOUND_SECONDS = scaled(60.0)
-
-# Ignores the polite signals, in a session of its own: what a Spark worker's JVM would be at its worst.
-STUBBORN_GRANDCHILD = """
-import signal, subprocess, sys, time
-if sys.argv[1:] == ["grandchild"]:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    print("grandchild is up", flush=True)
-    time.sleep(600)
-subprocess.Popen([sys.executable, __file__, "grandchild"], start_new_session=True)
-time.sleep(600)
-"""
 
 
 @contextmanager
@@ -38,6 +27,17 @@ def python(name: str, code: str, folder: Path, **options: bool) -> Program:
     file = folder / f"{name}.py"
     file.write_text(code)
     return Program(name, (sys.executable, str(file)), **options)
+
+
+def processes_of(home: Path) -> set[int]:
+    """The processes, but this one, that name the folder in their command line or have it as LEVEE_HOME."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            of_home = f"LEVEE_HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0")
+            if of_home or f"{home}/".encode() in (process / "cmdline").read_bytes():
+                found.add(int(process.name))
+    return found - {os.getpid()}
 
 
 def wait_for(happened: Callable[[], bool]) -> None:

@@ -10,9 +10,9 @@ def supervisor():
     """Make supervisors together with what they print; whatever a failed test left running is ended."""
     made = []
 
-    def make(home, grace_period=5.0):
+    def make(grace_period=5.0):
         out = io.StringIO()
-        made.append(Supervisor(home, out, grace_period=grace_period))
+        made.append(Supervisor(out, grace_period=grace_period))
         return made[-1], out
 
     yield make

@@ -1,4 +1,3 @@
-import os
 import stat
 from pathlib import Path
 
@@ -7,6 +6,7 @@ from kombu import Connection
 
 from dashboard.processes import redis
 from dashboard.processes.programs import redis_server
+from dashboard.web.health import redis_answers
 from tests.processes.builders import short_folder, wait_for
 from tests.waiting import scaled
 
@@ -17,9 +17,9 @@ def started(supervisor, home):
     server = redis.find_server()
     assert server is not None, redis.NO_SERVER
     redis.prepare(home)
-    boss, _ = supervisor(home)
+    boss, _ = supervisor()
     boss.start(redis_server(server, home))
-    wait_for(lambda: redis.answers(home))
+    wait_for(lambda: redis_answers(redis.broker_url(home)))
     return boss
 
 
@@ -41,23 +41,9 @@ def test_a_folder_with_spaces_reaches_the_broker(supervisor):
         boss.stop()
 
 
-def test_a_server_that_was_left_behind_is_shut_down(supervisor):
-    with short_folder() as home:
-        boss = started(supervisor, home)
-        boss.request_stop()  # so that it is not started again
-        redis.shut_down(home)
-        wait_for(lambda: not redis.answers(home))
-        boss.stop()
-
-        assert not redis.socket_path(home).exists()
-
-
-def test_a_long_home_gets_a_short_socket_outside_it():
-    home = Path("/srv/" + "x" * 120)
-    path = redis.socket_path(home)
-    assert len(os.fsencode(path)) <= redis.LONGEST_SOCKET_PATH
-    assert path == redis.socket_path(home)
-    assert path != redis.socket_path(Path("/srv/" + "y" * 120))
+def test_a_home_too_long_for_a_socket_is_refused():
+    with pytest.raises(OSError, match="choose a shorter LEVEE_HOME"):
+        redis.prepare(Path("/srv/" + "x" * 120))
 
 
 def test_a_server_on_path_serves_where_the_wheel_has_none(monkeypatch, tmp_path):
@@ -67,9 +53,3 @@ def test_a_server_on_path_serves_where_the_wheel_has_none(monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(redis, "find_spec", lambda _name: None)
     assert redis.find_server() == program
-
-
-def test_a_foreign_socket_folder_is_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(os, "getuid", lambda: 12345)
-    with pytest.raises(PermissionError, match="belongs to someone else"):
-        redis.prepare(tmp_path)

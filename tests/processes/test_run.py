@@ -11,9 +11,9 @@ import pytest
 from django.conf import settings
 
 from dashboard.processes import redis
-from dashboard.processes.lock import free_port, is_free
-from dashboard.processes.strays import MARK, strays
-from tests.processes.builders import in_background, short_folder, wait_for
+from dashboard.processes.lock import free_port
+from dashboard.web.health import redis_answers
+from tests.processes.builders import in_background, processes_of, short_folder, wait_for
 from tests.waiting import scaled
 
 pytestmark = pytest.mark.process
@@ -62,11 +62,11 @@ def test_everything_comes_up_and_nothing_is_left_behind_after_an_interrupt():
         with running(home, port) as (process, lines):
             assert status(port, "/readyz") == 200
             assert f"levee          | Levee is at http://127.0.0.1:{port}/\n" in lines
-            wait_for(lambda: len(strays(home)) >= len(NAMES) - 1)  # redis-server hides its environment
+            wait_for(lambda: len(processes_of(home)) > len(NAMES))
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=scaled(30)) == 0
-        assert strays(home) == set()
-        assert not redis.answers(home)
+        assert processes_of(home) == set()
+        assert not redis_answers(redis.broker_url(home))
 
 
 def test_the_processes_of_a_killed_run_end_with_it_and_the_next_starts_on_the_same_port():
@@ -75,26 +75,13 @@ def test_the_processes_of_a_killed_run_end_with_it_and_the_next_starts_on_the_sa
         with running(home, port) as (process, _):
             process.kill()
             process.wait(timeout=scaled(10))
-        wait_for(lambda: not strays(home))
-        wait_for(lambda: not redis.answers(home))
+        wait_for(lambda: not processes_of(home))
+        wait_for(lambda: not redis_answers(redis.broker_url(home)))
         with running(home, port) as (process, _):
             assert status(port, "/readyz") == 200
             process.terminate()
             assert process.wait(timeout=scaled(30)) == 0
-        assert strays(home) == set()
-
-
-@pytest.mark.slow
-def test_what_an_earlier_run_left_on_the_port_is_ended_first():
-    with short_folder() as home:
-        port = free_port()
-        environment = {**os.environ, MARK: str(home.resolve())}
-        words = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
-        left = subprocess.Popen(words, cwd=home, env=environment, stderr=subprocess.DEVNULL)
-        wait_for(lambda: not is_free(port))
-        with running(home, port) as (_, lines):
-            assert left.wait(timeout=scaled(10)) == -signal.SIGTERM
-            assert any("that an earlier run left behind" in line for line in lines)
+        assert processes_of(home) == set()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from django.conf import settings
 from dashboard.processes import redis
 from dashboard.processes.programs import redis_server
 from dashboard.processes.supervisor import Program
+from dashboard.web.health import redis_answers
 from tests.processes.builders import short_folder, wait_for
 from tests.waiting import scaled
 
@@ -51,9 +52,9 @@ def test_a_worker_runs_a_job_and_obeys_a_cancel(supervisor, monkeypatch: pytest.
         server = redis.find_server()
         assert server is not None
         redis.prepare(home)
-        boss, out = supervisor(home, grace_period=scaled(15))
+        boss, out = supervisor(grace_period=scaled(15))
         boss.start(redis_server(server, home))
-        wait_for(lambda: redis.answers(home))
+        wait_for(lambda: redis_answers(redis.broker_url(home)))
         run("manage.py", "migrate", "--verbosity=0")
         counting, waiting = (run("-c", SUBMIT, kind) for kind in ("test-count", "test-wait"))
         boss.start(WORKER)

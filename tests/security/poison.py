@@ -13,7 +13,7 @@ from django.db import models
 # of a closed list, what addresses and other rows are found by, and schedules and digests that are read back.
 OWN = {
     "accounts.Grant": {"role"},
-    "accounts.SignedIn": {"session_key", "session_id"},
+    "accounts.SignedIn": {"session_key", "session_data"},
     "alerts.Alert": {"kind", "state", "severity", "path", "cause"},
     "alerts.Member": {"severity", "path"},
     "alerts.Message": {"message_id", "channel", "state", "reason"},

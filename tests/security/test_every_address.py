@@ -24,7 +24,7 @@ WHO = {"stranger": None, "viewer": Role.VIEWER, "operator": Role.OPERATOR, "admi
 MODES = ("writable", "deployment read-only", "connection read-only")
 NO_TOKEN_NEEDED = {"alert-stop"}
 # A session's own row. The page that welcomes keeps the link in it, out of the address.
-SESSION = {"django_session"}
+SESSION = {"accounts_signedin"}
 REFUSES_READ_ONLY = {403, 409}
 
 

@@ -35,7 +35,7 @@ def test_a_redirect_of_the_dead_mans_url_is_not_followed(status: int) -> None:
     assert ([one.path for one in first], asked) == (["/ping"], [])
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:text/plain,x", "/etc/passwd", "HTTP"])
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:text/plain,x"])
 def test_the_dead_mans_url_opens_no_file(url: str) -> None:
     assert not own_health._call(url)
 

@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import pytest
 from django.conf import settings
-from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -15,8 +14,10 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.models import SignedIn
 from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
+from dashboard.accounts.sessions import SessionStore
 from dashboard.alerts import own_health, webhook
 from dashboard.alerts.delivery import deliver_due
 from dashboard.alerts.mail_server import mail_carrier
@@ -183,5 +184,5 @@ def everything_stored() -> str:
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608 - names of our own tables
             rows += [f"{table} {value}" for row in cursor.fetchall() for value in row]
-    sessions = [str(row.get_decoded()) for row in Session.objects.all()]
+    sessions = [str(SessionStore().decode(row.session_data)) for row in SignedIn.objects.all()]
     return "\n".join([*rows, *sessions])

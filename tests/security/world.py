@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -114,7 +115,9 @@ class World:
         self._make_alerts()
         self.user = person(Role.VIEWER, name="sam")
         for user in (self.user, *map(person, Role)):
-            SignedIn.objects.create(session_key=f"of {user}", user=user, since=NOW, seen_at=NOW)
+            SignedIn.objects.create(
+                session_key=f"of {user}", user=user, since=NOW, seen_at=NOW, expire_date=NOW + timedelta(days=3650)
+            )
 
     def _make_lake(self) -> None:
         self.connection = make_connection(self.connection_name)

@@ -35,8 +35,6 @@ OWN_SPARK = "start a Spark, even where a running Levee has a warm one"
 class Command(JsonCommand):
     """Run a plan and wait for its end here, or let the workers do it with --enqueue."""
 
-    help = "Show backup plans and their runs; start, approve, stop and repeat runs."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")

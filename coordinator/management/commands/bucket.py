@@ -30,8 +30,6 @@ DEFAULT_DAYS = {"tmp-rule": 3, "multipart-rule": 7, "sweep": 3}
 class Command(SettingsCommand):
     """Without an action print what the database holds of a bucket; with one plan a change, from a fresh reading."""
 
-    help = "Show one bucket, change its rules on temp files and unfinished uploads, or sweep its temp files."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")

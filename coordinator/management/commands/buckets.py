@@ -11,8 +11,6 @@ from dashboard.commands import JsonCommand, columns
 class Command(JsonCommand):
     """Print what the database holds of the buckets, worst first; reads no AWS."""
 
-    help = "List the buckets with their lifecycle rules, versioning and states."
-
     def handle(self, *args: Any, **options: Any) -> None:
         documents = [bucket_document(bucket) for bucket in Bucket.objects.select_related("connection")]
         self.emit(documents, _as_text(documents))

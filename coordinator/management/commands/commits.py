@@ -49,8 +49,6 @@ from lake.delta.uri import TableUri
 class Command(ChangeCommand):
     """Check, print the plan, and do nothing until --apply; needs neither server nor worker."""
 
-    help = "Enable, drop or create coordinated commits through Spark, or print settings and IAM policies of writers."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("verb", choices=[*(one.value for one in Operation), "conf", "policy"])

@@ -19,10 +19,6 @@ from dashboard.commands import Failed, JsonCommand, UsageError
 class Command(JsonCommand):
     """Examine a text without running or keeping it; exit 1 where a finding is worse than a note."""
 
-    help = (
-        "Say what is wrong with a writer's spark-defaults.conf, spark-submit, PySpark, JSON or YAML, and what to write."
-    )
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", nargs="?", default="", metavar="FILE", help="the text; - reads standard input")

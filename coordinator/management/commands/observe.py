@@ -18,8 +18,6 @@ from dashboard.jobs.queries import error_of
 class Command(JsonCommand):
     """Read DynamoDB and S3 and store what is found; needs neither server nor worker."""
 
-    help = "Look at the lake once: every connection, one of them, or one table."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--connection", metavar="NAME", help="look at this connection only")

@@ -22,8 +22,6 @@ TRUST_TITLE = "Trust of the connection's role"
 class Command(JsonCommand):
     """Print IAM policies with the connection's real names; `--check` asks AWS and changes nothing."""
 
-    help = "Print the least policy of each feature, or check with --check which permissions are held."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--connection", metavar="NAME", help="where several are declared")

@@ -34,8 +34,6 @@ MOST_REPAIRS = 100
 class Command(ChangeCommand):
     """Read the table anew and print the plan of every repair, or of one; needs neither server nor worker."""
 
-    help = "Plan the repairs of one Delta table, and carry them out with --apply."
-
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """Let --version be a version of the table; Django would print its own."""
         return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)

@@ -41,8 +41,6 @@ from dashboard.jobs.models import Job, JobState
 class Command(ChangeCommand):
     """List what was saved aside, or plan to put one copy back; needs neither server nor worker."""
 
-    help = "List what repairs saved aside, and put a copy back with --apply."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("verb", choices=["list", "restore"])

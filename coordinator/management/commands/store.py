@@ -32,8 +32,6 @@ ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migr
 class Command(SettingsCommand):
     """Without an action print what the database holds of a store; with one plan a change, from a fresh reading."""
 
-    help = "Show one commit store, create it or change it: capacity, protection, recovery, TTL."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")

@@ -12,8 +12,6 @@ from dashboard.commands import JsonCommand, columns
 class Command(JsonCommand):
     """Print what the database holds of the commit stores, worst first; reads no AWS."""
 
-    help = "List the commit stores with their settings, TTL and states."
-
     def handle(self, *args: Any, **options: Any) -> None:
         documents = [store_document(store) for store in CommitStore.objects.select_related("connection")]
         self.emit(documents, _as_text(documents))

@@ -13,8 +13,6 @@ from dashboard.commands import JsonCommand, columns
 class Command(JsonCommand):
     """Print what the database holds of one table; reads no AWS."""
 
-    help = "Show one Delta table: mechanism, versions, entries and findings."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("uri", help="s3a://bucket/path; s3:// and s3n:// name the same table")

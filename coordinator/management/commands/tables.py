@@ -16,8 +16,6 @@ from dashboard.commands import JsonCommand, columns
 class Command(JsonCommand):
     """Print what the database holds, worst first; reads no AWS."""
 
-    help = "List the Delta tables, worst first, with their states and versions."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--state", choices=[state.value for state in State], help="only tables in this state")

@@ -89,14 +89,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("kind", models.CharField(max_length=40)),
                 ("cause", models.CharField(max_length=200)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("open", "open"), ("acknowledged", "acknowledged"), ("resolved", "resolved")],
-                        default="open",
-                        max_length=16,
-                    ),
-                ),
+                ("state", models.CharField(default="open", max_length=16)),
                 ("severity", models.CharField(max_length=16)),
                 ("rank", models.PositiveSmallIntegerField(default=1)),
                 ("title", models.CharField(blank=True, max_length=100)),
@@ -127,15 +120,6 @@ class Migration(migrations.Migration):
                     "connection",
                     models.ForeignKey(
                         null=True, on_delete=django.db.models.deletion.SET_NULL, to="connections.connection"
-                    ),
-                ),
-                (
-                    "returned_from",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="returns",
-                        to="alerts.alert",
                     ),
                 ),
                 (
@@ -220,15 +204,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="messages",
                         to="alerts.alert",
-                    ),
-                ),
-                (
-                    "folded_into",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="folded",
-                        to="alerts.message",
                     ),
                 ),
                 (

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 from json import dumps
-from urllib.parse import quote
 
 from django import template
 from django.template import Context
@@ -12,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.web import text
 from dashboard.web.paging import Sort
-from dashboard.web.states import LAKE, look_of
+from dashboard.web.states import look_of
 
 register = template.Library()
 register.filter("thousands", text.thousands)
@@ -24,16 +23,6 @@ register.filter("tone", lambda state: look_of(state).tone)
 register.filter("shape", lambda state: look_of(state).shape)
 register.filter("word", lambda state: look_of(state).word)
 register.filter("meaning", lambda state: look_of(state).meaning)
-
-# The favicon cannot read the stylesheet: the tones of levee.css that hold on light and dark browser chrome alike.
-_FAVICON_COLOURS = {"crit": "#d0342b", "warn": "#b86a00", "held": "#7a64d6", "idle": "#7d858c", "ok": "#2b8a57"}
-_FAVICON_SHAPES = {
-    "s-blocked": "M5 1h6l4 4v6l-4 4H5l-4-4V5z",
-    "s-unsafe": "M8 .5l6.5 2.5v5c0 3.5-2.5 6-6.5 7.5C4 14 1.5 11.5 1.5 8V3z",
-    "s-attention": "M8 1l7.5 13.5H.5z",
-    "s-unbackfilled": "M2 1h12a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H2a1 1 0 0 1-1-1V2a1 1 0 0 1 1-1z",
-}
-_FAVICON_DISC = "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1z"
 
 
 @register.simple_tag
@@ -97,24 +86,6 @@ def exact(moment: datetime | None, empty: str = text.UNKNOWN) -> SafeString:
     stamp = text.utc(moment)
     datetime_value = stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return format_html('<time datetime="{}">{}</time>', datetime_value, text.exact(stamp))
-
-
-@register.simple_tag(takes_context=True)
-def favicon(context: Context) -> SafeString:
-    """Link the favicon of the worst state: `worst_state` of the page, else the worst that the navigation counts.
-
-    Whoever is not signed in is told nothing.
-    """
-    is_known = getattr(context.get("user"), "is_authenticated", False)
-    console = context.get("console")
-    state = str(context.get("worst_state") or getattr(console, "worst_state", "") or "healthy")
-    look = LAKE.get(state, LAKE["healthy"])
-    drawing = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path '
-        f'fill="{_FAVICON_COLOURS[look.tone if is_known else "idle"]}" '
-        f'd="{_FAVICON_SHAPES.get(look.shape, _FAVICON_DISC) if is_known else _FAVICON_DISC}"/></svg>'
-    )
-    return format_html('<link rel="icon" href="data:image/svg+xml,{}">', quote(drawing))
 
 
 @register.inclusion_tag("components/sort_header.html", takes_context=True)

@@ -1,9 +1,6 @@
 """Who may do what."""
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import AnonymousUser, Group
 
 from dashboard.accounts.access import role_of
@@ -42,13 +39,6 @@ def test_a_disabled_person_and_a_stranger_have_no_role() -> None:
     user.is_active = False
     assert role_of(user) is None
     assert role_of(AnonymousUser()) is None
-
-
-def test_the_migrations_make_a_group_of_each_role() -> None:
-    # Tests that end their transactions empty the tables, so the migration makes its groups once more here.
-    Group.objects.all().delete()
-    import_module("dashboard.accounts.migrations.0001_role_groups").create_groups(apps, None)
-    assert set(Group.objects.values_list("name", flat=True)) >= {role.value for role in Role}
 
 
 def test_a_refusal_is_raised_and_audited() -> None:

@@ -21,7 +21,7 @@ class Killed(BaseException):
 
 
 def send(now: object, carry: Callable[..., None]) -> int:
-    return deliver_due(now, {"mail": carry}, lambda message, now: None)  # type: ignore[arg-type]
+    return deliver_due(now, {"mail": carry}, lambda messages, now: None)  # type: ignore[arg-type]
 
 
 def taken(message: Message, handed_over: Callable[[], None]) -> None:
@@ -126,8 +126,8 @@ def test_a_message_that_cannot_be_made_holds_up_no_other() -> None:
     message(None)
     message(None, number="2")
 
-    def render(message: Message, now: object) -> None:
-        if message.number == "1":
+    def render(messages: list[Message], now: object) -> None:
+        if messages[0].number == "1":
             raise KeyError("headline")
 
     assert deliver_due(MONDAY, {"mail": taken}, render) == 1

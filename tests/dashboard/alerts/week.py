@@ -1,6 +1,6 @@
 """A world for the alerts: problems that a test makes and removes, a clock it moves, and a mail server that can die."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -92,5 +92,6 @@ def world() -> Iterator[World]:
         registry._sources.update(sources)
 
 
-def _render(message: Message, now: datetime) -> None:
+def _render(messages: Sequence[Message], now: datetime) -> None:
+    message = messages[0]
     message.subject = f"{message.reason}: {message.alert.headline}" if message.alert else message.reason

@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection, transaction
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import record
-from dashboard.audit.models import AppendOnly, AuditEntry
+from dashboard.audit.models import AuditEntry
 from dashboard.audit.triggers import ENTRIES, protect
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("triggers")]
@@ -25,21 +25,9 @@ def guarded(entry: AuditEntry) -> AuditEntry:
     return entry
 
 
-def test_saving_under_the_number_of_another_is_refused(entry: AuditEntry) -> None:
+def test_saving_under_the_number_of_another_is_refused(guarded: AuditEntry) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
-        AuditEntry(pk=entry.pk, at=entry.at, actor_name="x", source="page", action="x.y", outcome="done").save()
-
-
-def test_changing_or_removing_entries_is_refused(entry: AuditEntry) -> None:
-    for change in (
-        lambda rows: entry.save(),
-        lambda rows: entry.delete(),
-        lambda rows: rows.update(detail=""),
-        lambda rows: rows.delete(),
-        lambda rows: rows.bulk_update([entry], ["detail"]),
-    ):
-        with pytest.raises(AppendOnly):
-            change(AuditEntry.objects.filter(pk=entry.pk))
+        AuditEntry(pk=guarded.pk, at=guarded.at, actor_name="x", source="page", action="x.y", outcome="done").save()
 
 
 @pytest.mark.parametrize(

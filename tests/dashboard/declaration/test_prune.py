@@ -1,7 +1,6 @@
 """`levee apply FILE --prune`: what the file no longer names goes, unless something would be lost with it."""
 
 import pytest
-from django.core.management import CommandError
 
 from backups.models import Plan
 from coordinator.models import Bucket, CommitStore, StoreIdentity, TtlMigration, Watch
@@ -9,7 +8,6 @@ from dashboard.accounts.models import Grant
 from dashboard.alerts.models import Rule
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from dashboard.declaration import declaring
 from dashboard.jobs.models import Job, JobState
 from tests.backups.page_records import make_run
 from tests.builders.lake import NOW, make_bucket, make_entry, make_pass, make_table
@@ -206,46 +204,3 @@ def test_looks_at_it_and_its_buckets_do_not_keep_a_connection(apply):
     prune(apply)
 
     assert not Connection.objects.exists()
-
-
-# Meanwhile.
-
-
-@pytest.fixture
-def between(monkeypatch):
-    """Let something happen after the look and before the removal."""
-    look = declaring.difference
-
-    def arrange(happens):
-        def look_first(*args, **options):
-            found = look(*args, **options)
-            happens()
-            return found
-
-        monkeypatch.setattr(declaring, "difference", look_first)
-
-    return arrange
-
-
-def test_what_came_into_use_meanwhile_is_not_removed_and_nothing_else_is_stored(apply, between):
-    between(lambda: make_table(store=CommitStore.objects.get(), lock_domains=[]))
-
-    with pytest.raises(CommandError, match="store prod/delta_log came into use meanwhile: 1 Delta table has"):
-        prune(apply)
-
-    assert counts() == (1, 1, 1, 1)
-
-
-def test_a_prefix_declared_meanwhile_is_not_lost_with_its_connection(apply, between):
-    between(lambda: Watch.objects.create(connection=Connection.objects.get(), uri="s3a://new/"))
-
-    with pytest.raises(CommandError, match="connection prod came into use meanwhile: The prefix prod/s3a://new/"):
-        prune(apply)
-
-
-def test_what_somebody_else_removed_meanwhile_is_no_trouble(apply, between):
-    between(lambda: CommitStore.objects.all().delete())
-
-    prune(apply)
-
-    assert counts() == (0, 0, 0, 0)

@@ -10,7 +10,7 @@ from dashboard.audit.models import AuditEntry
 from dashboard.jobs import context as context_module
 from dashboard.jobs import execution, lifecycle
 from dashboard.jobs.context import JobContext
-from dashboard.jobs.execution import Heartbeat, execute, first_sentence
+from dashboard.jobs.execution import execute, heartbeat
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import NoParams, job_kind
 from dashboard.jobs.tasks import run_job
@@ -181,20 +181,9 @@ def test_the_heart_beats_during_a_long_step_and_stops_after_it(monkeypatch: pyte
         return True
 
     monkeypatch.setattr(execution.lifecycle, "heartbeat", beat)
+    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
     made = job("running")
-    with Heartbeat(made.pk, every_seconds=0.01) as heart:
+    with heartbeat(made.pk):
         assert twice.wait(5)
-    assert not heart._thread.is_alive()
+    assert not any(thread.name == f"heartbeat-{made.pk}" for thread in threading.enumerate())
     assert set(beats) == {made.pk}
-
-
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (ValueError("Why?"), "Why?"),
-        (ValueError(""), "ValueError without a message."),
-        (ValueError("first\nsecond"), "first."),
-    ],
-)
-def test_an_exception_becomes_one_sentence(error: Exception, sentence: str) -> None:
-    assert first_sentence(error) == sentence

@@ -21,24 +21,6 @@ from tests.builders.people import actor
 
 pytestmark = pytest.mark.django_db
 
-CHANGES = {
-    "backup-data",
-    "backup-run",
-    "change-bucket",
-    "change-store",
-    "create-coordinated-table",
-    "create-store",
-    "drop-coordinated-commits",
-    "drop-many",
-    "enable-coordinated-commits",
-    "enable-many",
-    "rehearse-coordination",
-    "remove-leftover-feature",
-    "repair",
-    "repair-many",
-    "restore-rescue",
-    "set-up-inventory",
-}
 READS = {
     "backup-cancel",
     "backup-preflight",
@@ -84,8 +66,7 @@ def connection(request: pytest.FixtureRequest, settings: Settings) -> Connection
     return Connection.objects.create(name="lake", region="eu-west-1", read_only=request.param == "connection")
 
 
-def test_every_kind_is_known_to_change_the_lake_or_to_leave_it_alone() -> None:
-    assert set(ours(changing=True)) == CHANGES
+def test_every_kind_that_leaves_the_lake_alone_is_known() -> None:
     assert set(ours(changing=False)) == READS
 
 

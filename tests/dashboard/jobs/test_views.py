@@ -145,14 +145,6 @@ def test_a_long_log_shows_its_end_and_says_what_is_left_out(monkeypatch: pytest.
     assert context["events_left_out"] == 1
 
 
-def test_cancelling_asks_the_job_and_goes_back_to_its_page() -> None:
-    made = job("running")
-    response = signed_in(Role.OPERATOR).post(f"/jobs/{made.pk}/cancel/")
-    made.refresh_from_db()
-    assert (response.status_code, response["Location"]) == (302, f"/jobs/{made.pk}/")
-    assert made.state == "cancelling"
-
-
 def test_cancelling_through_htmx_answers_with_the_fragment() -> None:
     made = job("queued")
     response = signed_in(Role.OPERATOR).post(f"/jobs/{made.pk}/cancel/", headers={"HX-Request": "true"})

@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import pytest
 from django.core.exceptions import BadRequest
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory, override_settings
 from django.urls import include, path
@@ -72,6 +72,20 @@ def test_the_page_of_a_fault_needs_no_database() -> None:
         response = errors.server_error(request)
     assert response.status_code == 500
     assert b"Levee failed to answer." in response.content
+
+
+@pytest.mark.parametrize(
+    ("error", "headline"),
+    [
+        (OperationalError("database or disk is full"), "disk is full"),
+        (InterfaceError("connection already closed"), "cannot be reached"),
+    ],
+)
+def test_a_database_that_does_not_serve_is_a_sentence_and_503(error: Exception, headline: str) -> None:
+    with patch("sys.exc_info", return_value=(type(error), error, None)):
+        response = errors.server_error(RequestFactory().get("/tables/"))
+    assert response.status_code == 503
+    assert headline in response.content.decode()
 
 
 @HERE

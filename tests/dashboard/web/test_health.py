@@ -14,7 +14,6 @@ from coordinator.models import ObservationPass, Watch
 from dashboard.connections.models import Connection
 from dashboard.jobs.beats import note_beat
 from dashboard.web import health
-from dashboard.web.health import redis_client_url
 
 pytestmark = pytest.mark.postgres("migrations")
 
@@ -44,7 +43,7 @@ def test_not_ready_without_a_broker(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def redis_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "_redis_answers", lambda: True)
+    monkeypatch.setattr(health, "redis_answers", lambda url: True)
 
 
 @pytest.mark.django_db
@@ -75,17 +74,6 @@ def test_not_ready_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OperationalError("gone")
 
     monkeypatch.setattr(connection, "cursor", refuse)
-    monkeypatch.setattr(health, "_redis_answers", lambda: True)
+    monkeypatch.setattr(health, "redis_answers", lambda url: True)
     response = Client().get("/readyz")
     assert (response.status_code, response.json()) == (503, {"database": False, "redis": True})
-
-
-@pytest.mark.parametrize(
-    ("broker", "client"),
-    [
-        ("redis+socket:///var/levee/redis.sock?virtual_host=2", "unix:///var/levee/redis.sock?db=2"),
-        ("rediss://redis:6379/0", "rediss://redis:6379/0"),
-    ],
-)
-def test_the_client_finds_the_broker_that_celery_uses(broker: str, client: str) -> None:
-    assert redis_client_url(broker) == client

@@ -111,7 +111,7 @@ def test_a_run_belongs_to_the_connections_of_its_plan_and_not_to_that_of_its_wor
 
 MANAGERS = ("objects", "_manager")
 # These pages are for who sees every connection (WHOLE_CONSOLE), or tell people of their own mails.
-READ_WHOLE = {("accounts", "Connection"), ("alerts", "Message"), ("alerts", "Rule")}
+READ_WHOLE = {("accounts", "Connection"), ("alerts", "Message"), ("alerts", "Rule"), ("frame", "Job")}
 
 
 def test_views_read_what_belongs_to_connections_through_the_scope_alone() -> None:

@@ -1,14 +1,16 @@
 """`levee person NAME`: add a person, or change role, address, password or access of one."""
 
+import secrets
 import sys
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
+from dashboard.accounts.access import role_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import Grant
-from dashboard.accounts.people import PersonChange, Saved, change_person, find_person
+from dashboard.accounts.people import PersonChange, change_person, find_person
 from dashboard.accounts.roles import Role
 from dashboard.accounts.sessions import end_sessions
 from dashboard.commands import JsonCommand, UsageError
@@ -17,8 +19,6 @@ from dashboard.connections.models import Connection
 
 class Command(JsonCommand):
     """Save the person and say what was done; a new one without a password gets one, printed once."""
-
-    help = "Add a person, or change the role, address, password or access of one."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -46,15 +46,21 @@ class Command(JsonCommand):
             is_active=options["is_active"],
             grants=_grants(options["name"], options["grant"]),
         )
-        password = _read_password() if options["password_stdin"] else ""
+        given = _read_password() if options["password_stdin"] else ""
+        made = "" if known or given else secrets.token_urlsafe(15)
         try:
-            saved = change_person(Actor.command(), options["name"], change, password=password, makes_password=True)
+            user = change_person(Actor.command(), options["name"], change, password=given or made)
         except ValidationError as error:
             raise UsageError(" ".join(error.messages)) from error
-        document: dict[str, object] = {"name": saved.user.username, "role": saved.role, "created": saved.is_new}
+        role = role_of(user)
+        document: dict[str, object] = {"name": user.username, "role": role, "created": known is None}
+        text = [f"{'Changed' if known else 'Added'} {user.username}, {role or 'no role everywhere'}."]
         if options["end_sessions"]:
-            document["sessions_ended"] = end_sessions(Actor.command(), saved.user)
-        self.emit({**document, "password": saved.password} if saved.password else document, _as_text(saved))
+            document["sessions_ended"] = end_sessions(Actor.command(), user)
+        if made:
+            document["password"] = made
+            text.append(f"Password, shown this once: {made}")
+        self.emit(document, text)
 
 
 def _grants(name: str, given: list[str]) -> dict[int, Role] | None:
@@ -77,9 +83,3 @@ def _read_password() -> str:
     if not password:
         raise UsageError("Nothing came on stdin: pipe the password into the command.")
     return password
-
-
-def _as_text(saved: Saved) -> list[str]:
-    done = "Added" if saved.is_new else "Changed"
-    lines = [f"{done} {saved.user.username}, {saved.role or 'no role everywhere'}."]
-    return [*lines, f"Password, shown this once: {saved.password}"] if saved.password else lines

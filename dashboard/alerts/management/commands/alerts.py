@@ -17,8 +17,6 @@ from dashboard.commands import Failed, JsonCommand, UsageError, columns
 class Command(JsonCommand):
     """Print alerts, newest first; with --acknowledge nobody is reminded of one for a time."""
 
-    help = "Show alerts; acknowledge one with a reason and an end."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--state", default="active", choices=("active", *AlertState.values))

@@ -18,8 +18,6 @@ LARGEST_LIMIT = 10_000
 class Command(JsonCommand):
     """Print the newest entries, export all that match, or verify the chain of seals."""
 
-    help = "Show the audit log, newest first; export it as CSV or JSON lines; verify that nothing in it was changed."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("what", nargs="?", default="list", choices=("list", "export", "verify"))

@@ -7,16 +7,14 @@ from django.core.management.base import CommandError, CommandParser
 
 from dashboard.accounts.actor import Actor
 from dashboard.commands import JsonCommand
-from dashboard.declaration.declaring import declare
-from dashboard.declaration.differences import ApplyJson, Difference, difference, read_declaration
+from dashboard.declaration.declaring import declare, difference
+from dashboard.declaration.differences import ApplyJson, Difference, read_declaration
 from dashboard.declaration.files import read_document
 from dashboard.declaration.reading import DeclarationError
 
 
 class Command(JsonCommand):
     """Print what the file would change; `--apply` stores it."""
-
-    help = "Declare connections, watched prefixes, commit stores and backup plans from a TOML file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from dashboard.commands import Failed, JsonCommand
-from dashboard.declaration.differences import difference, read_declaration
+from dashboard.declaration.declaring import difference
+from dashboard.declaration.differences import read_declaration
 from dashboard.declaration.files import as_toml
 from dashboard.declaration.reading import DeclarationError
 from dashboard.declaration.sections import Section, sections
@@ -11,8 +12,6 @@ from dashboard.declaration.sections import Section, sections
 
 class Command(JsonCommand):
     """Print the file; fail where applying it would not be nothing to do."""
-
-    help = "Print what is declared as a TOML file for levee apply; --json prints the same sections as one document."
 
     def handle(self, *args: Any, **options: Any) -> None:
         document = stored_document()
@@ -37,4 +36,4 @@ def why_not_the_same(document: dict[str, object]) -> str:
 
 
 def _written(section: Section) -> Any:
-    return section.written([section.item_of(row) for row in section.rows()])
+    return section.written(list(section.stored()))

@@ -14,8 +14,6 @@ from dashboard.jobs.queries import steps_of, with_events
 class Command(JsonCommand):
     """Print one job."""
 
-    help = "Show one job: its state, steps and log."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("id")

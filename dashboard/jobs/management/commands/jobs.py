@@ -14,8 +14,6 @@ LARGEST_LIMIT = 10_000
 class Command(JsonCommand):
     """Print the newest jobs."""
 
-    help = "List jobs, newest first."
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--state", default="", choices=["active", *JobState.values])

@@ -17,8 +17,6 @@ from dashboard.processes.supervisor import Supervisor
 class Command(JsonCommand):
     """Run the console, its workers, Redis and the sandbox lake until Ctrl-C."""
 
-    help = "Run the console, its workers, Redis and a sandbox lake on this machine until Ctrl-C."
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--no-sandbox", action="store_true", help="without the sandbox lake (or LEVEE_SANDBOX=0)")
         parser.add_argument("--no-spark", action="store_true", help="a sandbox lake without the tables of real Spark")
@@ -37,6 +35,6 @@ class Command(JsonCommand):
                 with_redis=not os.environ.get("REDIS_URL"),
                 with_spark=not options["no_spark"],
             )
-            run(choices, Supervisor(home, sys.stdout))
+            run(choices, Supervisor(sys.stdout))
         except RunError as error:
             raise Failed(str(error)) from error

@@ -1,19 +1,8 @@
-"""The three roles as groups, roles on single connections, and where people are signed in."""
-
-from typing import Any
+"""Roles on single connections, and where people are signed in."""
 
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
-
-ROLES = ("viewer", "operator", "admin")
-
-
-def create_groups(apps: Any, schema_editor: Any) -> None:
-    """Going back keeps them: people may be in them."""
-    groups = apps.get_model("auth", "Group").objects
-    for name in ROLES:
-        groups.get_or_create(name=name)
 
 
 class Migration(migrations.Migration):
@@ -51,24 +40,26 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SignedIn",
             fields=[
-                ("session_key", models.CharField(max_length=40, primary_key=True, serialize=False)),
+                (
+                    "session_key",
+                    models.CharField(max_length=40, primary_key=True, serialize=False, verbose_name="session key"),
+                ),
+                ("session_data", models.TextField(verbose_name="session data")),
+                ("expire_date", models.DateTimeField(db_index=True, verbose_name="expire date")),
                 ("ip", models.GenericIPAddressField(null=True)),
                 ("user_agent", models.CharField(blank=True, max_length=400)),
-                ("since", models.DateTimeField()),
-                ("seen_at", models.DateTimeField()),
+                ("since", models.DateTimeField(null=True)),
+                ("seen_at", models.DateTimeField(null=True)),
                 (
                     "user",
                     models.ForeignKey(
+                        null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="signed_in",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
             ],
-            options={
-                "ordering": ("-seen_at",),
-                "indexes": [models.Index(fields=["user", "-seen_at"], name="signed_in_of_person")],
-            },
+            options={"ordering": ("-seen_at",)},
         ),
-        migrations.RunPython(create_groups, migrations.RunPython.noop),
     ]

@@ -1,0 +1,44 @@
+"""The commands of `levee`, by what they are about, and what each does: its help, here and by itself."""
+
+from collections.abc import Mapping
+
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "The lake": {
+        "tables": "List the Delta tables, worst first, with their states and versions.",
+        "table": "Show one Delta table: mechanism, versions, entries and findings.",
+        "observe": "Look at the lake once: every connection, one of them, or one table.",
+        "repair": "Plan the repairs of one Delta table, and carry them out with --apply.",
+        "rescue": "List what repairs saved aside, and put a copy back with --apply.",
+        "stores": "List the commit stores with their settings, TTL and states.",
+        "store": "Show one commit store, create it or change it: capacity, protection, recovery, TTL.",
+        "buckets": "List the buckets with their lifecycle rules, versioning and states.",
+        "bucket": "Show one bucket, change its rules on temp files and unfinished uploads, or sweep its temp files.",
+    },
+    "Writers": {
+        "commits": "Turn coordinated commits on and off through Spark; print settings and IAM policies of writers.",
+        "doctor": "Say what is wrong with the settings of a writer, and correct them.",
+        "writer-test": "Prove through a writer's own session that its commits take the lock.",
+    },
+    "Backups": {"backup": "Show backup plans and their runs; start, approve, stop and repeat runs."},
+    "The console": {
+        "run": "Run the console, its workers, Redis and a sandbox lake on this machine until Ctrl-C.",
+        "apply": "Declare connections, watched prefixes, commit stores and backup plans from a TOML file.",
+        "export": "Print what is declared as a TOML file for levee apply.",
+        "permissions": "Print the least policy of each feature, or check with --check which permissions are held.",
+        "person": "Add a person, or change the role, address, password or access of one.",
+        "jobs": "List jobs, newest first.",
+        "job": "Show one job: its state, steps and log.",
+        "alerts": "Show alerts; acknowledge one with a reason and an end.",
+        "audit": "Show the audit log, newest first; export it; verify that nothing in it was changed.",
+    },
+    "The deployment": {
+        "migrate": "Bring the database up to date.",
+        "check": "Look for mistakes in the settings; --deploy looks at those of a deployment too.",
+        "collectstatic": "Put the files of the pages where the web process serves them.",
+    },
+}
+
+
+def help_of(name: str) -> str:
+    """Return what a command does, "" for one that is not named here."""
+    return next((group[name] for group in GROUPS.values() if name in group), "")
