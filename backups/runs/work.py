@@ -3,19 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import CopyJob, Run, Stage
-from backups.runs.ports import CopyEngine, Pipeline, Wanted
+from backups.runs.ports import Pipeline, Wanted
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
 from lake.aws.batch_operations import JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix, FileUnreadable, place_of
+
+if TYPE_CHECKING:
+    from backups.runs.batch_engine import S3BatchEngine
 
 CHUNK = 16 * 1024 * 1024
 """Bytes of a file that are in memory at once."""
@@ -64,7 +67,7 @@ class Work:
     context: JobContext
     vault: Lake
     pipeline: Pipeline
-    engines: Mapping[str, CopyEngine]
+    batch: "S3BatchEngine"
     has_spark: bool
     now: Callable[[], datetime]
 

@@ -1,4 +1,4 @@
-"""Fourth stage: the engines copy. S3 Batch Operations by itself while the run looks on, Spark in the run's own job."""
+"""Fourth stage: S3 Batch Operations copies by itself while the run looks on, Spark in the run's own job."""
 
 from decimal import Decimal
 
@@ -17,10 +17,11 @@ WAIT_SECONDS = 30.0
 def advance(work: Work) -> StageAnswer:
     for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
         _follow(work, row)
-    if not work.has_spark and any(not row.is_over for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK)):
-        return Elsewhere()
-    for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK):
-        _follow(work, row)
+    for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER):
+        if not work.has_spark:
+            return Elsewhere()
+        work.context.check_cancelled()
+        work.save_status(row, work.pipeline.copy(row))
     return _summary(work)
 
 
@@ -28,14 +29,13 @@ def cancel(work: Work) -> StageAnswer:
     """Ask every copy job to end and wait until each has."""
     waiting = 0
     work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER).update(status="Cancelled")
-    engine = work.engines[Plan.Engine.S3_BATCH]
     for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
         if not row.aws_job_id:
             # The job may stand at AWS although its id was never stored; the token finds it.
-            work.save_status(row, engine.create(row))
+            work.save_status(row, work.batch.create(row))
         if not row.is_over:
-            engine.cancel(row)
-            work.save_status(row, engine.look(row))
+            work.batch.cancel(row)
+            work.save_status(row, work.batch.look(row))
         waiting += not row.is_over
     if waiting:
         return Waiting(WAIT_SECONDS, f"Waits for the end of {waiting} copy jobs.")
@@ -46,13 +46,12 @@ def _follow(work: Work, row: CopyJob) -> None:
     """Confirm a suspended job, and see where it stands."""
     if row.is_over:
         return
-    engine = work.engines[row.engine]
     if row.status == "Suspended":
-        engine.begin(row)
+        work.batch.begin(row)
     work.context.check_cancelled()
-    status = engine.look(row)
+    status = work.batch.look(row)
     if status.priority != row.priority and status.status not in OVER:
-        engine.set_priority(row)
+        work.batch.set_priority(row)
     work.save_status(row, status)
 
 

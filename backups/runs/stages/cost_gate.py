@@ -62,8 +62,7 @@ def _create_jobs(work: Work) -> Waiting | None:
     for number, manifest in enumerate(manifests_of(work.run), start=1):
         row = _row(work.run, number, manifest)
         if row.status in {"", "New", "Preparing"}:
-            engine = work.engines[row.engine]
-            work.save_status(row, engine.look(row) if row.aws_job_id else engine.create(row))
+            work.save_status(row, work.batch.look(row) if row.aws_job_id else work.batch.create(row))
         if row.status in {"New", "Preparing"}:
             return Waiting(WAIT_SECONDS, f"Waits until S3 has read the manifest of copy job {number}.")
         if row.total != manifest.objects and row.status != "Failed":
@@ -88,12 +87,15 @@ def manifests_of(run: Run) -> list[Manifest]:
 
 
 def _row(run: Run, number: int, manifest: Manifest) -> CopyJob:
+    """Spark is told nothing before it copies, so that its copy job stands suspended from the first."""
+    engine = engine_of(run.plan, manifest)
     row, _ = CopyJob.objects.get_or_create(
         run=run,
         number=number,
         defaults={
             "lane": manifest.lane,
-            "engine": engine_of(run.plan, manifest),
+            "engine": engine,
+            "status": "Suspended" if engine == Plan.Engine.SPARK else "",
             "token": hashlib.sha256(f"{run.pk} {number} {manifest.etag}".encode()).hexdigest(),
             "manifest_bucket": manifest.bucket,
             "manifest_key": manifest.key,

@@ -161,7 +161,7 @@ def test_a_command_waits_for_the_run_that_another_process_holds(world, monkeypat
 
 
 POINTS = {
-    "spark": ["plan", "planned", "begin", "copy", "copied", "reconcile"],
+    "spark": ["plan", "planned", "copy", "copied", "reconcile"],
     "s3-batch": ["plan", "planned", "create", "created", "status", "confirm", "confirmed", "reconcile"],
 }
 

@@ -95,7 +95,7 @@ class World:
 
 
 class MemoryPipeline:
-    """Plans and reconciles what the world holds."""
+    """Plans, copies and reconciles what the world holds."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -122,6 +122,12 @@ class MemoryPipeline:
         world.passing("planned")
         facts = {"inventory": {key: md5(data) for key, data in inventory.items()}, "missing": sorted(missing)}
         return Planned(len(inventory), len(inventory) - len(missing), 0, 0, tuple(manifests), {}, facts)
+
+    def copy(self, row: CopyJob) -> JobStatus:
+        self.world.passing("copy")
+        done, failed = self.world.copy(row.manifest_key)
+        self.world.passing("copied")
+        return JobStatus("", "Complete", row.total, done, failed)
 
     def reconcile(
         self,
@@ -206,25 +212,6 @@ class MemoryBatch:
         self.jobs[job_id] = JobStatus(job_id, "Cancelled", self.jobs[job_id].total)
 
 
-class MemorySpark:
-    """The Spark engine on the world's objects."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    def create(self, row: CopyJob) -> JobStatus:
-        return JobStatus("", "Suspended", row.total)
-
-    def begin(self, row: CopyJob) -> None:
-        self.world.passing("begin")
-
-    def look(self, row: CopyJob) -> JobStatus:
-        self.world.passing("copy")
-        done, failed = self.world.copy(row.manifest_key)
-        self.world.passing("copied")
-        return JobStatus("", "Complete", row.total, done, failed)
-
-
 def inhabit(monkeypatch: Any, world: World) -> World:
     """Let jobs work on the world instead of AWS and Spark."""
 
@@ -233,8 +220,7 @@ def inhabit(monkeypatch: Any, world: World) -> World:
         yield SimpleNamespace(s3=world.s3)
 
     def parts(run: Run, *_: object) -> Any:
-        engines = {Plan.Engine.S3_BATCH: S3BatchEngine(world.batch), Plan.Engine.SPARK: MemorySpark(world)}
-        return MemoryPipeline(world), engines
+        return MemoryPipeline(world), S3BatchEngine(world.batch)
 
     monkeypatch.setattr(jobs, "open_lake", open_lake)
     monkeypatch.setattr(jobs, "keep_owner", lambda *_: None)  # nobody of this world has an account
