@@ -13,7 +13,6 @@ from backups.runs.ports import Reconciled, ReportFile, Reports
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Work, read_pieces, report_of
 from lake.aws.s3 import S3
 from lake.backup.completion_report import (
-    ReportManifest,
     ResultFile,
     read_report_manifest,
     report_folder,
@@ -129,7 +128,7 @@ def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
     place = report_of(row)
     folder = report_folder(place.prefix.removesuffix("/"), row.aws_job_id)
     try:
-        named = _manifest(s3, place.bucket, f"{folder}manifest.json").results
+        named = _manifest(s3, place.bucket, f"{folder}manifest.json")
     except FileUnreadable as error:
         yield error
         return
@@ -140,7 +139,7 @@ def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
             yield error
 
 
-def _manifest(s3: S3, bucket: str, key: str) -> ReportManifest:
+def _manifest(s3: S3, bucket: str, key: str) -> tuple[ResultFile, ...]:
     body, beside = b"".join(read_pieces(s3, bucket, key)), f"{key}.md5"
     return read_report_manifest(body, s3.get(bucket, beside).data if s3.head(bucket, beside) else b"")
 
