@@ -162,7 +162,7 @@ class _Attempt:
         suspect, child = child.archive, self._start_child(use_archive=False)
         self._await_ready(child)
         if suspect is not None:
-            archive.discard(suspect)
+            suspect.unlink(missing_ok=True)
         return child
 
     def _start_child(self, *, use_archive: bool) -> Child:
