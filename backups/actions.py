@@ -14,7 +14,7 @@ from backups.advancing import submit_advance
 from backups.destinations import why_overlapping
 from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
-from backups.policies.jobs import PREFLIGHT_KIND, PreflightParams
+from backups.policies.preflight import PREFLIGHT_KIND, PreflightParams
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.connections.models import Connection

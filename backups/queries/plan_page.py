@@ -5,8 +5,8 @@ from datetime import datetime
 
 from backups import inventory_setup
 from backups.models import Plan
-from backups.policies.jobs import PREFLIGHT_KIND
 from backups.policies.names import names_of
+from backups.policies.preflight import PREFLIGHT_KIND
 from dashboard.jobs.models import Job
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from backups.models import Plan
-from backups.policies.jobs import PREFLIGHT_KIND
+from backups.policies.preflight import PREFLIGHT_KIND
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
@@ -129,8 +129,9 @@ def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
     make_plan()
     html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode())
     assert word in html
-    for name in ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID"):
-        assert name in html
+    names = ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID")
+    for said in (*names, "add these statements to what is there"):
+        assert said in html
     Connection.objects.filter(name="prod").update(role_arn="arn:aws:iam::111111111111:role/levee")
     Plan.objects.update(role_arn="arn:aws:iam::222222222222:role/batch/copies")
     html = signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode()
