@@ -6,7 +6,6 @@ was cut off would kill the JVM that maps it, and is not used.
 
 import argparse
 import hashlib
-import importlib.util
 import os
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from threading import Thread
 
 from lake.spark.deployment import read_extra_jars
 from lake.spark.errors import SparkRefused
-from lake.spark.jars import JarsError, alone, fetch, java_command
+from lake.spark.jars import JarsError, alone, fetch, java_command, pyspark_jars
 from lake.spark.messages import encode
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
@@ -95,11 +94,8 @@ def _name(extra_jars: Sequence[Path], home: Path) -> str:
 
 
 def _class_path(extra_jars: Sequence[Path], home: Path) -> Iterator[Path]:
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise JarsError("pyspark is not installed: run make setup.")
-    for folder in (home / "jars" / "spark", Path(spec.origin).parent / "jars"):
-        yield from sorted(folder.resolve().glob("*.jar"))
+    yield from sorted((home / "jars" / "spark").resolve().glob("*.jar"))
+    yield from pyspark_jars()
     yield from extra_jars
 
 
