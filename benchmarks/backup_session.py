@@ -94,8 +94,8 @@ class Session:
 
 def levee_job(spark: Any, params: Mapping[str, Any]) -> Any:
     """Run Levee's job `kind` as its worker does."""
-    from lake.spark.jobs.registry import JOBS
     from lake.spark.jobs.report import Report
+    from lake.spark.worker import JOBS
 
     return JOBS[params["kind"]](spark, params["params"], Report(lambda **message: None))
 
