@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from lake.spark.deployment import Deployment
 from lake.spark.jars import fetch
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
@@ -23,7 +22,7 @@ JARS_HOME = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
 
 def settings(origin: str, master: str = "local[*]") -> WorkerSettings:
     endpoint = LakeEndpoint("us-east-1", origin, environment_credentials=True)
-    return WorkerSettings(endpoint, Deployment(master), Credentials("bench", "bench"))
+    return WorkerSettings(endpoint, master, Credentials("bench", "bench"))
 
 
 def mounted(bucket: str, folder: Path) -> dict[str, str]:
