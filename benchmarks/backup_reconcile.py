@@ -72,13 +72,13 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
         sizes_of,
     )
     from lake.spark.backups.tasks import shares_of
-    from lake.spark.backups.tuning import bulk_settings
+    from lake.spark.backups.tuning import BULK, set_while
     from lake.spark.jobs.backup_reconcile import groups_of
 
     home, access = params["home"], access_of(spark)
     files = {kind: f"{home}/{name}.parquet" for kind, name in ((PLANNED, "planned"), (THERE, "there"))}
     report = f"{home}/report.csv"
-    with bulk_settings(spark):
+    with set_while(spark, BULK):
         [size] = sizes_of(access, BUCKET, [report])
         reads = [ShareOfKind(REPORTED, share) for share in shares_of(BUCKET, report, size)]
         reads += [read for kind, file in files.items() for read in reads_of(access, kind, BUCKET, [file])]

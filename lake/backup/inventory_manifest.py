@@ -15,7 +15,6 @@ from lake.backup.objects import FileUnreadable
 FORMATS = ("CSV", "ORC", "Parquet")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PARQUET_FIELD = re.compile(r"\b(?:required|optional|repeated)\s+\w+(?:\(\d+\))?\s+(\w+)")
-_NESTED = re.compile(r"[<(][^<>()]*[>)]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,8 @@ def read_schema(file_format: str, schema: str) -> tuple[str, ...]:
     if file_format == "CSV":
         columns = tuple(_WORDS.sub("_", name.strip()).lower() for name in schema.split(","))
     elif file_format == "ORC":
-        columns = _orc_names(schema)
+        fields = schema.strip().removeprefix("struct<").removesuffix(">").split(",")
+        columns = tuple(field.partition(":")[0].strip() for field in fields)
     else:
         columns = tuple(_PARQUET_FIELD.findall(schema))
     if not {"bucket", "key"} <= set(columns):
@@ -118,10 +118,3 @@ def _check_sum(body: bytes, checksum: bytes) -> None:
     found = hashlib.md5(body, usedforsecurity=False).hexdigest()
     if found != said:
         raise FileUnreadable(f"manifest.json has the MD5 {found}, and manifest.checksum says {said[:32]!r}.")
-
-
-def _orc_names(schema: str) -> tuple[str, ...]:
-    inner = schema.strip().removeprefix("struct<").removesuffix(">")
-    while _NESTED.search(inner):
-        inner = _NESTED.sub("", inner)
-    return tuple(field.partition(":")[0].strip() for field in inner.split(","))

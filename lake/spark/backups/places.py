@@ -41,10 +41,4 @@ def _lake_at(region: str, endpoint_url: str) -> Lake:
 
 def slots(spark: Any) -> int:
     """How many tasks run at once, as far as Spark knows."""
-    from pyspark.sql import functions as sql
-
-    # A session of a server's has no context; the same number is then told by a query.
-    if context := getattr(spark, "sparkContext", None):
-        return int(context.defaultParallelism)
-    numbered = spark.range(0, 100_000).select(sql.spark_partition_id().alias("slot"))
-    return int(numbered.agg(sql.max("slot")).first()[0]) + 1
+    return int(spark.sparkContext.defaultParallelism)

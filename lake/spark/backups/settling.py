@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -157,8 +158,6 @@ def settle(spark: Any, settling: Settling, reads: Sequence[ShareOfKind], others:
     `kept`: KEPT and `destination_etag`. The rows returned have `objects`, `bytes`, about how many `tables`, and up to
     EXAMPLES keys as `examples` of what is not safe.
     """
-    from pyspark.sql import functions as sql
-
     tasks = balanced(reads, settling.parts, attrgetter("share.bytes"))
     found = run_tasks(spark, tasks, reading(settling), BLOBS)
     if others is not None:

@@ -26,7 +26,7 @@ from lake.spark.backups.settling import (
     settle,
     write_none,
 )
-from lake.spark.backups.tuning import EXCHANGE, bulk_settings, require_room, set_while
+from lake.spark.backups.tuning import BULK, EXCHANGE, require_room, set_while
 from lake.spark.jobs.report import Report
 
 KIND = "backup_reconcile"
@@ -48,7 +48,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     facts, copied_until = params["planned"], params.get("copied_until")
     kept = place(params, "folder").below(f"reconciled/{uuid.uuid4().hex[:12]}/")
     destination = place(params, "destination")
-    with bulk_settings(spark):
+    with set_while(spark, BULK):
         access, parallel = access_of(spark), slots(spark)
         report.step("Read the reports")
         objects = facts["planned"]["objects"]

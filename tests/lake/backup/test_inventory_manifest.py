@@ -68,11 +68,6 @@ def test_each_format_names_the_same_columns(file_format: str) -> None:
     )
 
 
-def test_types_with_commas_add_no_columns() -> None:
-    schema = "struct<bucket:string,key:string,n:decimal(10,2),m:map<string,array<int>>>"
-    assert read_schema("ORC", schema) == ("bucket", "key", "n", "m")
-
-
 @pytest.mark.parametrize(
     ("body", "words"),
     [

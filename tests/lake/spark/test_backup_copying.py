@@ -13,7 +13,7 @@ from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
-from tests.lake.spark.backupground import HOSTILE, client, numbers
+from tests.lake.spark.backupground import HOSTILE, numbers
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
@@ -26,8 +26,6 @@ report_batches = lazily("lake.spark.backups.reports", "report_batches")
 report_shares = lazily("lake.spark.backups.reports", "report_shares")
 
 ALREADY = "AlreadyThere"
-
-__all__ = ["client"]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from lake.spark.backups import tasks
 from lake.spark.backups.tasks import balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
-from tests.lake.spark.backupground import HOSTILE, client, csv_line, numbers
+from tests.lake.spark.backupground import HOSTILE, csv_line, numbers
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
@@ -35,7 +35,6 @@ PLANNED = "planned"
 REPORTED = "reported"
 THERE = "there"
 
-__all__ = ["client"]
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 NEW = datetime(2026, 11, 20, 1, tzinfo=UTC)
