@@ -1,14 +1,11 @@
 """Fourth stage: S3 Batch Operations copies by itself while the run looks on, Spark in the run's own job."""
 
-from decimal import Decimal
-
-from django.conf import settings
 from django.db.models import Sum
 
 from backups.models import CopyJob, Plan, Stage
 from backups.outcomes import OVER
 from backups.runs import prices
-from backups.runs.stages.cost_gate import work_of
+from backups.runs.stages.cost_gate import items_of
 from backups.runs.work import Done, Elsewhere, StageAnswer, Waiting, Work
 
 WAIT_SECONDS = 30.0
@@ -64,11 +61,7 @@ def _summary(work: Work) -> StageAnswer:
     if any(not row.is_over for row in rows):
         words = ", ".join(f"{row.number}: {row.status}" for row in rows if not row.is_over)
         return Waiting(WAIT_SECONDS, f"Copies {total:,} objects, {done:,} done (copy job {words}).")
-    work.save(actual_usd=_actual(work))
+    # What was tried is what AWS bills; its prices are those of the estimate.
+    work.save(actual_usd=prices.total(items_of(work.run)))
     failed = sum(row.failed for row in rows)
     return Done(f"{done - failed:,} of {total:,} tasks succeeded, {failed:,} failed." if rows else "Nothing to copy.")
-
-
-def _actual(work: Work) -> Decimal:
-    """What was tried is what AWS bills; its prices are those of the estimate."""
-    return prices.total(prices.lines(work_of(work.run), settings.BACKUP_PRICES))

@@ -20,7 +20,7 @@ def advance(work: Work) -> StageAnswer:
     run = work.run
     if run.approved_at is not None:
         return Done(f"{run.approved_by_name} approved ${run.estimate_usd}.")
-    items = prices.lines(work_of(run), settings.BACKUP_PRICES)
+    items = items_of(run)
     estimate = prices.total(items)
     work.save(estimate_usd=estimate, estimate_lines=[item.document() for item in items])
     ready = _create_jobs(work)
@@ -32,12 +32,13 @@ def advance(work: Work) -> StageAnswer:
     return _ask(work, estimate, ceiling)
 
 
-def work_of(run: Run) -> prices.Workload:
+def items_of(run: Run) -> tuple[prices.CostItem, ...]:
     """What the manifests of a run cost."""
     manifests = manifests_of(run)
     batch = [one for one in manifests if engine_of(run.plan, one) == Plan.Engine.S3_BATCH]
     large = [one for one in manifests if one.lane == "multipart"]
-    return prices.Workload(
+    return prices.lines(
+        settings.BACKUP_PRICES,
         batch_jobs=len(batch),
         batch_objects=sum(one.objects for one in batch),
         copies=sum(one.objects for one in manifests if one.lane != "multipart"),
