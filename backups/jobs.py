@@ -11,7 +11,7 @@ from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
 from backups.runs.ports import Pipeline
 from backups.runs.spark_pipeline import SparkPipeline
-from backups.runs.work import Done, StageAnswer, Waiting, Work
+from backups.runs.work import Work
 from dashboard.connections.access import lake_access
 from dashboard.connections.owners import keep_owner
 from dashboard.jobs.context import JobContext, JobFailed
@@ -60,16 +60,10 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
         if run.started_at is None:
             keep_owner(run.plan.vault_connection, vault, place_of(run.plan.destination).bucket)
         pipeline, batch = parts(run, context, vault)
-        return _sentence(advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now)))
+        return advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now)).sentence
 
 
 def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, S3BatchEngine]:
     """Who works on the data of a run, and who copies for it."""
     batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
     return SparkPipeline(run.plan, vault, context), S3BatchEngine(batch)
-
-
-def _sentence(answer: StageAnswer) -> str:
-    if isinstance(answer, Waiting):
-        return answer.sentence
-    return answer.detail if isinstance(answer, Done) else "The next stage is done by another worker."

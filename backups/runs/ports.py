@@ -20,7 +20,6 @@ class Wanted:
     told from the source's.
     """
 
-    run: str
     source: BucketPrefix
     destination: BucketPrefix
     folder: BucketPrefix

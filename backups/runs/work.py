@@ -38,9 +38,9 @@ class GivenUp(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The stage is over; the detail is kept with it."""
+    """The stage is over; the sentence is kept with it."""
 
-    detail: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ class Waiting:
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The next thing to do belongs to the other queue."""
+
+    sentence: str = "The next stage is done by another worker."
 
 
 StageAnswer = Done | Waiting | Elsewhere
@@ -107,7 +109,6 @@ class Work:
     def wanted(self) -> Wanted:
         run, plan = self.run, self.run.plan
         return Wanted(
-            run=str(run.pk),
             source=place_of(plan.source),
             destination=place_of(run.destination),
             folder=place_of(run.folder),

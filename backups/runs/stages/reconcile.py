@@ -128,7 +128,9 @@ def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
     place = report_of(row)
     folder = report_folder(place.prefix.removesuffix("/"), row.aws_job_id)
     try:
-        named = _manifest(s3, place.bucket, f"{folder}manifest.json")
+        body, beside = b"".join(read_pieces(s3, place.bucket, f"{folder}manifest.json")), f"{folder}manifest.json.md5"
+        checksum = s3.get(place.bucket, beside).data if s3.head(place.bucket, beside) else b""
+        named = read_report_manifest(body, checksum)
     except FileUnreadable as error:
         yield error
         return
@@ -137,11 +139,6 @@ def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
             yield _verified(s3, place.bucket, folder, file)
         except FileUnreadable as error:
             yield error
-
-
-def _manifest(s3: S3, bucket: str, key: str) -> tuple[ResultFile, ...]:
-    body, beside = b"".join(read_pieces(s3, bucket, key)), f"{key}.md5"
-    return read_report_manifest(body, s3.get(bucket, beside).data if s3.head(bucket, beside) else b"")
 
 
 def _verified(s3: S3, bucket: str, folder: str, file: ResultFile) -> ReportFile:
