@@ -4,7 +4,6 @@ Kept in LEVEE_HOME/jars under a name that digests the jars and the Java it was m
 was cut off would kill the JVM that maps it, and is not used.
 """
 
-import argparse
 import hashlib
 import os
 import signal
@@ -75,7 +74,7 @@ def prepare(settings: WorkerSettings, home: Path) -> None:
     extra = {"LEVEE_HOME": str(home), "LEVEE_SPARK_EXTRA_JARS": ",".join(map(str, settings.extra_jars))}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lake.spark.archive", "--idle"],
+            ["nice", "-n", "19", sys.executable, "-m", "lake.spark.archive"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -134,12 +133,8 @@ def _train(settings: WorkerSettings, home: Path, new: Path) -> str:
     return output
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Make the archive in LEVEE_HOME, `var` beside the program by default; exit 1 with one sentence on failure."""
-    parser = argparse.ArgumentParser(prog="python -m lake.spark.archive", description="Make Spark start faster.")
-    parser.add_argument("--idle", action="store_true", help="use only processor time that nobody else wants")
-    if parser.parse_args(arguments).idle:
-        os.nice(19)
     home = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
     try:
         path = build(home, read_extra_jars(os.environ))

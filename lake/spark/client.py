@@ -149,7 +149,7 @@ class _Attempt:
         settings, home = self.worker.settings, self.worker.home
         self.worker._drop()
         self._begin_step("Start Python")
-        fetch(home, say=lambda line: self._say(SparkProgress(self.step, note=line)))
+        fetch(home, say=lambda line: self.on_progress(SparkProgress(self.step, note=line)))
         child = Child(settings, home, archive.ready(settings, home) if use_archive else None)
         self.worker._child = child
         return child
@@ -215,24 +215,21 @@ class _Attempt:
             self._begin_step(message["name"], message.get("waits_for", ""), float(message.get("since_seconds", 0)))
         elif message["kind"] == "progress":
             known = {name: message[name] for name in ("done", "total", "note", "facts") if name in message}
-            self._say(SparkProgress(self.step, **known))
+            self.on_progress(SparkProgress(self.step, **known))
 
     def _begin_step(self, name: str, waits_for: str = "", since_seconds: float = 0.0) -> None:
         # Nothing begins before what it follows.
         at = max(time.monotonic() - max(since_seconds, 0.0), self.step_at)
         self._end_step(at)
         self.step, self.step_at = name, at
-        self._say(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
+        self.on_progress(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
 
     def _end_step(self, at: float | None = None) -> None:
         if self.step:
             ended = SparkStep(self.step, (time.monotonic() if at is None else at) - self.step_at)
             self.steps.append(ended)
-            self._say(SparkProgress(ended.name, seconds=ended.seconds))
+            self.on_progress(SparkProgress(ended.name, seconds=ended.seconds))
         self.step = ""
-
-    def _say(self, progress: SparkProgress) -> None:
-        self.on_progress(progress)
 
     def _ended(self, state: SparkJobState, error: SparkError) -> SparkOutcome:
         self.worker._drop()

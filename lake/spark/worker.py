@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, NoReturn, TextIO
@@ -80,7 +79,9 @@ def main() -> int:
     out, leash = Out(_own_stdout()), Leash(_own_stdin())
     start = leash.requests.get()
     try:
-        spark = start_session(start["conf"], step=partial(_began_step, out))
+        spark = start_session(
+            start["conf"], step=lambda name: out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
+        )
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
         out.send(kind="error", error=asdict(describe(error)))
         return 1
@@ -96,10 +97,6 @@ def main() -> int:
         if (trouble := alive.trouble()) is not None:
             _end(out, trouble)
         _run(spark, request, out, alive)
-
-
-def _began_step(out: Out, name: str) -> None:
-    out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
 
 
 def _run(spark: Any, request: Json, out: Out, alive: Liveness) -> None:

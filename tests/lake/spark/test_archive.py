@@ -52,7 +52,7 @@ def test_where_it_is_missing_it_is_made_at_the_lowest_priority(home: Path, start
     jar.touch()
     archive.prepare(WorkerSettings(HERE.endpoint, extra_jars=(jar,)), home)
     ((command, env),) = started.commands
-    assert command == [sys.executable, "-m", "lake.spark.archive", "--idle"]
+    assert command == ["nice", "-n", "19", sys.executable, "-m", "lake.spark.archive"]
     assert (env["LEVEE_HOME"], env["LEVEE_SPARK_EXTRA_JARS"]) == (str(home), str(jar))
 
 
