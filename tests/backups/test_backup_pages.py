@@ -112,15 +112,6 @@ def test_the_status_page_is_headed_by_what_needs_a_person_most(viewer, prepare, 
     assert [word for word in words if word not in said] == []
 
 
-def test_thirty_days_are_drawn_and_told(viewer):
-    plan = make_plan()
-    for day in range(1, 6):
-        make_run(plan, age=timedelta(days=day))
-    make_run(plan, "failed", age=timedelta(days=7))
-    html = flat(viewer.get("/backups/"))
-    assert 'aria-label="lake-nightly, 30 days: 5 copied, 1 failed, 1 without a run"' in html
-
-
 def test_the_status_page_asks_a_bounded_number_of_questions_per_plan(viewer):
     def questions() -> int:
         with CaptureQueriesContext(database) as captured:

@@ -11,7 +11,6 @@ from backups.policies.preflight import PREFLIGHT_KIND
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from dashboard.declaration.differences import read_declaration
 from dashboard.jobs.models import Job, JobState
 from tests.backups.page_records import NOW, connection, make_plan
 from tests.builders.people import signed_in
@@ -56,22 +55,6 @@ def test_a_plan_is_added_and_audited(admin):
     assert (str(plan.cost_ceiling_usd), plan.storage_class, plan.files) == ("40.50", "GLACIER_IR", "all")
     entry = AuditEntry.objects.get(action="backup.plan")
     assert (entry.target_label, entry.after["schedule"]) == ("lake-nightly", "0 3 * * *")
-
-
-def test_what_the_form_stores_is_what_the_file_would_declare(admin):
-    admin.post("/backups/new/", FORM)
-    plan = Plan.objects.get()
-    declared = {
-        **{key: FORM[key] for key in ("name", "connection", "vault_connection", "source", "destination", "schedule")},
-        "cost_ceiling_usd": 40.5,
-        "keep": {"daily": 14},
-        "storage_class": "GLACIER_IR",
-        "notify": ["a@acme.example", "b@acme.example"],
-    }
-    [item] = read_declaration({"plans": [declared]})["plans"]
-    for key, value in item.values.items():
-        stored = getattr(plan, key)
-        assert (stored.name if key.endswith("connection") else stored) == value, key
 
 
 def test_the_edit_form_holds_what_is_stored_and_saving_it_changes_nothing(admin):

@@ -4,7 +4,7 @@ Copies and reports are those of the sandbox's S3 Batch Operations; planning and 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -25,12 +25,8 @@ Meddle = Callable[[Ground, str, str, str], None]
 
 
 @pytest.fixture
-def ground(monkeypatch, settings, tmp_path) -> Iterator[Ground]:
-    ground = Ground()
-    ground.allow(settings, tmp_path)
-    ground.inhabit(monkeypatch)
-    monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.02)
-    ground.own_rules()
+def ground(ground) -> Ground:
+    """One object of the source is denied."""
     deny = {
         "Effect": "Deny",
         "Principal": "*",
@@ -38,8 +34,7 @@ def ground(monkeypatch, settings, tmp_path) -> Iterator[Ground]:
         "Resource": f"arn:aws:s3:::{ground.source}/{DENIED}",
     }
     ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [deny]}))
-    yield ground
-    ground.own_rules()
+    return ground
 
 
 def backed_up(ground: Ground, monkeypatch: pytest.MonkeyPatch, meddle: Meddle) -> Run:

@@ -10,7 +10,7 @@ from backups.models import CopyJob, Run
 from dashboard.accounts.actor import Actor
 from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
-from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import make_plan, start, tick
 
 pytestmark = pytest.mark.django_db
 
@@ -23,11 +23,6 @@ STAGE_OF = {
     "confirm": "copy",
     "reconcile": "reconcile",
 }
-
-
-@pytest.fixture
-def world(monkeypatch):
-    return inhabit(monkeypatch, World())
 
 
 @pytest.mark.parametrize("point", STAGE_OF)

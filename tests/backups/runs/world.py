@@ -1,7 +1,6 @@
 """A world to back up: a source, a destination, S3 Batch Operations and a pipeline, all in this process."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from lake.aws.batch_operations import CopyRequest, JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
 from lake.backup.batch_manifest import Manifest
+from lake.backup.completion_report import ResultFile, write_report_manifest
 from tests.backups.runs.plain import reconciled
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -195,10 +195,8 @@ class MemoryBatch:
         """As S3 writes it, with one file of results; nobody here reads what its lines say."""
         bucket, folder = self.asked[job_id].report_bucket, f"{self.asked[job_id].report_prefix}/job-{job_id}/"
         rows, key = b"lines", f"{folder}results/1.csv"
-        file = {"TaskExecutionStatus": "succeeded", "Bucket": bucket, "MD5Checksum": md5(rows), "Key": key}
-        said = {"Format": "Report_CSV_20180820", "ReportCreationDate": "2026-11-20T13:00:00.000Z", "Results": [file]}
-        self.world.s3.objects[bucket, key] = rows
-        self.world.s3.objects[bucket, f"{folder}manifest.json"] = json.dumps(said).encode()
+        said = write_report_manifest([ResultFile(True, bucket, key, md5(rows))], NOW)
+        self.world.s3.objects |= {(bucket, key): rows, (bucket, f"{folder}manifest.json"): said}
 
     def confirm(self, job_id: str) -> None:
         self.world.passing("confirm")
