@@ -61,12 +61,11 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     """What the job does once the destination is listed, and it is known how many tasks run at once."""
     from lake.backup.objects import BucketPrefix
     from lake.spark.backups.places import access_of
+    from lake.spark.backups.reports import REPORTED
     from lake.spark.backups.settling import (
         PLANNED,
-        REPORTED,
         THERE,
         Settling,
-        ShareOfKind,
         parts_for,
         reads_of,
         sizes_of,
@@ -80,7 +79,7 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     report = f"{home}/report.csv"
     with set_while(spark, BULK):
         [size] = sizes_of(access, BUCKET, [report])
-        reads = [ShareOfKind(REPORTED, share) for share in shares_of(BUCKET, report, size)]
+        reads = shares_of(BUCKET, report, size, kind=REPORTED)
         reads += [read for kind, file in files.items() for read in reads_of(access, kind, BUCKET, [file])]
         kept = BucketPrefix(BUCKET, "reconciled/outcomes/")
         parts = parts_for(params["rows"], params["slots"])

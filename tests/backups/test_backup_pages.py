@@ -252,11 +252,6 @@ def test_a_failed_stage_does_not_repeat_the_sentence_of_its_run(viewer):
     assert text(viewer, address(run)).count("S3 refused copy job 1") == 1
 
 
-def test_tables_of_a_run_lead_to_the_list(viewer):
-    html = flat(viewer.get(address(make_run(make_plan()))))
-    assert 'href="/tables/?q=sales/orders"><bdi>sales.orders</bdi></a>' in html
-
-
 def test_what_is_left_over_can_be_taken_along(viewer):
     answer = viewer.get(f"{address(make_gaps(make_plan()))}failures.csv")
     lines = b"".join(answer.streaming_content).decode().splitlines()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from pyspark.sql import functions as sql
@@ -143,7 +142,7 @@ def _written(
     if params.get("retry") or not chooses:
         report.step("Select what to copy")
         alone = then(laned, write_planned(planning))
-        return run_tasks(work.spark, balanced(source.shares, tasks, attrgetter("bytes")), alone, WRITTEN), {}
+        return run_tasks(work.spark, balanced(source.shares, tasks), alone, WRITTEN), {}
     require_room(work.spark, roots.objects)
     divide(work.spark, roots.objects)
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, object]()
@@ -159,7 +158,7 @@ def _written(
 
 
 def _few(work: _Work, source: InventoryFiles) -> list[list[Share]]:
-    return balanced(source.shares, work.parallel * TASKS_PER_SLOT, attrgetter("bytes"))
+    return balanced(source.shares, work.parallel * TASKS_PER_SLOT)
 
 
 def _tasks(objects: int, parallel: int) -> int:

@@ -95,12 +95,6 @@ def test_a_range_copies_its_own_keys_only(client: Client, job: "Orders") -> None
     ]
 
 
-def test_a_range_of_nothing_reports_and_counts_nothing(client: Client, job: "Orders") -> None:
-    plan(client, job, ["a"])
-    assert copy(job, KeyRange("b")) == (0, 0)
-    assert reported(job) == []
-
-
 def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: "Orders") -> None:
     plan(client, job, ["gone", "other", "same"])
     client.put(job.source, "to/same", b"same")
