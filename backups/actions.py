@@ -14,7 +14,7 @@ from backups.advancing import submit_advance
 from backups.destinations import why_overlapping
 from backups.models import ACTIVE, CopyJob, Plan, Run, RunStage, RunState, Stage
 from backups.outcomes import OVER
-from backups.policies.jobs import PREFLIGHT_KIND, PreflightParams
+from backups.policies.preflight import PREFLIGHT_KIND, PreflightParams
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.connections.models import Connection
@@ -224,13 +224,19 @@ def ask_for_preflight(actor: Actor, plan: Plan) -> Job:
 
 
 def ask_for_inventory(
-    actor: Actor, plan: Plan, choice: inventory_setup.InventoryOptions, *, replace: bool = False, enqueue: bool = True
+    actor: Actor,
+    plan: Plan,
+    format: str = inventory_setup.FORMATS[0],
+    frequency: str = inventory_setup.FREQUENCIES[0],
+    *,
+    replace: bool = False,
+    enqueue: bool = True,
 ) -> Job:
     """Put the plan's inventory configuration on its source; `replace` one of the same id that says something else.
 
     Queued, or run here where `enqueue` is false. Raises NotAllowed, and PlaceUnfit where S3 could not deliver there.
     """
-    configuration = inventory_setup.configuration_of(plan, choice)
+    configuration = inventory_setup.configuration_of(plan, format, frequency)
     start = submit if enqueue else run_in_foreground
     return start(
         actor,
@@ -238,7 +244,5 @@ def ask_for_inventory(
         f"Set up the inventory {configuration.id} for {plan.name}",
         connection=plan.connection,
         target=Target("plan", str(plan.pk), plan.name),
-        params=inventory_setup.InventoryParams(
-            plan=plan.pk, format=choice.format, frequency=choice.frequency, replace=replace
-        ),
+        params=inventory_setup.InventoryParams(plan=plan.pk, format=format, frequency=frequency, replace=replace),
     )

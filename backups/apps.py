@@ -20,7 +20,7 @@ class BackupsConfig(AppConfig):
         from dashboard.declaration.sections import register
         from dashboard.jobs import registry
 
-        registry.in_modules.name("backups.inventory_setup", "backups.jobs", "backups.policies.jobs")
+        registry.in_modules.name("backups.inventory_setup", "backups.jobs", "backups.policies.preflight")
         register_addresses()
         problems.in_modules.name("backups.alerting")
         register_section("backups", _section)

@@ -115,10 +115,6 @@ class InventoryForm(forms.Form):
     frequency = forms.ChoiceField(choices=[(one, one) for one in inventory_setup.FREQUENCIES])
     replace = forms.BooleanField(required=False)
 
-    def choice(self) -> inventory_setup.InventoryOptions:
-        """What was chosen; call it on a valid form only."""
-        return inventory_setup.InventoryOptions(self.cleaned_data["format"], self.cleaned_data["frequency"])
-
 
 def form_of(plan: Plan) -> PlanForm:
     """The form of a stored plan, as it stands."""

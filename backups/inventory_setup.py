@@ -1,6 +1,6 @@
 """The inventory configuration that a plan needs in the account of its source: what it says, and putting it there."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TypedDict
 
 from backups.models import Plan
@@ -21,15 +21,7 @@ class PlaceUnfit(ValueError):
     """The plan's inventory cannot be where S3 would deliver it; the message says where it can be."""
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryOptions:
-    """What a person chooses: the files' format and how often S3 lists the bucket."""
-
-    format: str = "Parquet"
-    frequency: str = "Daily"
-
-
-def configuration_of(plan: Plan, choice: InventoryOptions) -> InventoryConfiguration:
+def configuration_of(plan: Plan, format: str = FORMATS[0], frequency: str = FREQUENCIES[0]) -> InventoryConfiguration:
     """The configuration whose deliveries the plan would find. Raises PlaceUnfit.
 
     S3 delivers under PREFIX/SOURCE-BUCKET/ID/ (User Guide, "Locating your inventory list"), so the end of the plan's
@@ -50,8 +42,8 @@ def configuration_of(plan: Plan, choice: InventoryOptions) -> InventoryConfigura
         destination_bucket=names.inventory.bucket,
         destination_prefix=before,
         destination_account=names.vault_account if names.vault_account.isdecimal() else "",
-        format=choice.format,
-        frequency=choice.frequency,
+        format=format,
+        frequency=frequency,
         prefix=names.source.prefix,
         fields=PLANNING_FIELDS,
         partition=names.partition,
@@ -66,7 +58,7 @@ def differences(found: InventoryConfiguration, wanted: InventoryConfiguration) -
 
 
 class InventoryParams(TypedDict):
-    """The plan by its primary key, and an `InventoryOptions`; `replace` one of the same id that says something else."""
+    """The plan by its primary key, of FORMATS and FREQUENCIES one; `replace` another configuration of the same id."""
 
     plan: int
     format: str
@@ -105,7 +97,7 @@ def _wanted(params: InventoryParams) -> tuple[Plan, InventoryConfiguration]:
     if plan is None:
         raise JobFailed("NoSuchPlan", "The plan has been removed: nothing was changed.")
     try:
-        return plan, configuration_of(plan, InventoryOptions(params["format"], params["frequency"]))
+        return plan, configuration_of(plan, params["format"], params["frequency"])
     except PlaceUnfit as error:
         raise JobFailed("PlaceUnfit", str(error)) from error
 

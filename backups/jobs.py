@@ -6,12 +6,12 @@ from django.utils import timezone
 
 from backups import lifecycle
 from backups.advancing import CANCEL_KIND, DATA_KIND, AdvanceParams
-from backups.models import Plan, Run, RunState
+from backups.models import Run, RunState
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
-from backups.runs.ports import CopyEngine, Pipeline
-from backups.runs.spark_pipeline import SparkEngine, SparkPipeline
-from backups.runs.work import Done, StageAnswer, Waiting, Work
+from backups.runs.ports import Pipeline
+from backups.runs.spark_pipeline import SparkPipeline
+from backups.runs.work import Work
 from dashboard.connections.access import lake_access
 from dashboard.connections.owners import keep_owner
 from dashboard.jobs.context import JobContext, JobFailed
@@ -59,19 +59,11 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
             raise
         if run.started_at is None:
             keep_owner(run.plan.vault_connection, vault, place_of(run.plan.destination).bucket)
-        pipeline, engines = parts(run, context, vault)
-        work = Work(run, context, vault, pipeline, engines, has_spark, timezone.now)
-        return _sentence(advance(work))
+        pipeline, batch = parts(run, context, vault)
+        return advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now)).sentence
 
 
-def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[str, CopyEngine]]:
-    """The pipeline and the engines of a run."""
-    spark = SparkPipeline(run.plan, vault, context)
+def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, S3BatchEngine]:
+    """Who works on the data of a run, and who copies for it."""
     batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
-    return spark, {Plan.Engine.SPARK: SparkEngine(spark), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
-
-
-def _sentence(answer: StageAnswer) -> str:
-    if isinstance(answer, Waiting):
-        return answer.sentence
-    return answer.detail if isinstance(answer, Done) else "The next stage is done by another worker."
+    return SparkPipeline(run.plan, vault, context), S3BatchEngine(batch)

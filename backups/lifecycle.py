@@ -14,21 +14,16 @@ from dashboard.audit.log import AuditOutcome, record
 from dashboard.jobs.models import Job
 from dashboard.jobs.reaper import lose_if_silent
 
-MOVES: dict[RunState, frozenset[RunState]] = {
-    RunState.WAITING_FOR_INVENTORY: frozenset({RunState.RUNNING, RunState.CANCELLING, RunState.FAILED}),
-    RunState.RUNNING: frozenset(
-        {
-            RunState.WAITING_FOR_APPROVAL,
-            RunState.CANCELLING,
-            RunState.COMPLETE,
-            RunState.COMPLETE_WITH_GAPS,
-            RunState.FAILED,
-        }
-    ),
-    RunState.WAITING_FOR_APPROVAL: frozenset({RunState.RUNNING, RunState.CANCELLING, RunState.FAILED}),
-    RunState.CANCELLING: frozenset({RunState.CANCELLED, RunState.FAILED}),
+PRECEDING: dict[RunState, tuple[RunState, ...]] = {
+    RunState.RUNNING: (RunState.WAITING_FOR_INVENTORY, RunState.WAITING_FOR_APPROVAL),
+    RunState.WAITING_FOR_APPROVAL: (RunState.RUNNING,),
+    RunState.CANCELLING: (RunState.WAITING_FOR_INVENTORY, RunState.RUNNING, RunState.WAITING_FOR_APPROVAL),
+    RunState.COMPLETE: (RunState.RUNNING,),
+    RunState.COMPLETE_WITH_GAPS: (RunState.RUNNING,),
+    RunState.FAILED: ACTIVE,
+    RunState.CANCELLED: (RunState.CANCELLING,),
 }
-"""From each state that is not finished, the states it may move to."""
+"""To each state, from which it may be moved to; a run begins in the one that is missing."""
 
 STAGES = tuple(Stage)
 
@@ -62,8 +57,7 @@ def move(run_id: UUID, to: RunState, *, job: Job | None = None, **fields: Any) -
 
     The end of a run is in the audit log with it, on behalf of who started it.
     """
-    start = [state for state, following in MOVES.items() if to in following]
-    rows = Run.objects.filter(pk=run_id, state__in=start)
+    rows = Run.objects.filter(pk=run_id, state__in=PRECEDING.get(to, ()))
     if job is not None:
         rows = rows.filter(worker=job)
     if to in ACTIVE:

@@ -84,7 +84,7 @@ class Inventory(models.Model):
     manifest_bucket = models.CharField(max_length=63)
     manifest_key = models.CharField(max_length=1100)
     created_at = models.DateTimeField(null=True)  # When S3 began the scan
-    state = models.CharField(max_length=16, choices=InventoryState.choices)
+    state = models.CharField(max_length=16)
     reason = models.TextField(blank=True)  # Why it was refused: one sentence
     format = models.CharField(max_length=8, blank=True)
     files = models.PositiveIntegerField(default=0)
@@ -146,8 +146,8 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="runs")
-    state = models.CharField(max_length=24, choices=RunState.choices, default=RunState.WAITING_FOR_INVENTORY)
-    stage = models.CharField(max_length=16, choices=Stage.choices, default=Stage.INVENTORY)
+    state = models.CharField(max_length=24, default=RunState.WAITING_FOR_INVENTORY)
+    stage = models.CharField(max_length=16, default=Stage.INVENTORY)
     sentence = models.TextField(blank=True)  # What it does or waits for, or how it ended
     error_code = models.CharField(max_length=128, blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
@@ -273,8 +273,8 @@ class RunStage(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="stages")
     number = models.PositiveSmallIntegerField()
-    name = models.CharField(max_length=16, choices=Stage.choices)
-    state = models.CharField(max_length=8, choices=StageState.choices, default=StageState.NEXT)
+    name = models.CharField(max_length=16)
+    state = models.CharField(max_length=8, default=StageState.NEXT)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     done = models.BigIntegerField(default=0)

@@ -61,26 +61,25 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
     """What the job does once the destination is listed, and it is known how many tasks run at once."""
     from lake.backup.objects import BucketPrefix
     from lake.spark.backups.places import access_of
+    from lake.spark.backups.reports import REPORTED
     from lake.spark.backups.settling import (
         PLANNED,
-        REPORTED,
         THERE,
         Settling,
-        ShareOfKind,
         parts_for,
         reads_of,
         sizes_of,
     )
     from lake.spark.backups.tasks import shares_of
-    from lake.spark.backups.tuning import bulk_settings
+    from lake.spark.backups.tuning import BULK, set_while
     from lake.spark.jobs.backup_reconcile import groups_of
 
     home, access = params["home"], access_of(spark)
     files = {kind: f"{home}/{name}.parquet" for kind, name in ((PLANNED, "planned"), (THERE, "there"))}
     report = f"{home}/report.csv"
-    with bulk_settings(spark):
+    with set_while(spark, BULK):
         [size] = sizes_of(access, BUCKET, [report])
-        reads = [ShareOfKind(REPORTED, share) for share in shares_of(BUCKET, report, size)]
+        reads = shares_of(BUCKET, report, size, kind=REPORTED)
         reads += [read for kind, file in files.items() for read in reads_of(access, kind, BUCKET, [file])]
         kept = BucketPrefix(BUCKET, "reconciled/outcomes/")
         parts = parts_for(params["rows"], params["slots"])

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from lake.spark.deployment import Deployment
 from lake.spark.jars import fetch
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
@@ -23,7 +22,7 @@ JARS_HOME = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
 
 def settings(origin: str, master: str = "local[*]") -> WorkerSettings:
     endpoint = LakeEndpoint("us-east-1", origin, environment_credentials=True)
-    return WorkerSettings(endpoint, Deployment(master), Credentials("bench", "bench"))
+    return WorkerSettings(endpoint, master, Credentials("bench", "bench"))
 
 
 def mounted(bucket: str, folder: Path) -> dict[str, str]:
@@ -94,8 +93,8 @@ class Session:
 
 def levee_job(spark: Any, params: Mapping[str, Any]) -> Any:
     """Run Levee's job `kind` as its worker does."""
-    from lake.spark.jobs.registry import JOBS
     from lake.spark.jobs.report import Report
+    from lake.spark.worker import JOBS
 
     return JOBS[params["kind"]](spark, params["params"], Report(lambda **message: None))
 

@@ -16,16 +16,15 @@ from pathlib import Path
 from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
 from lake.spark import archive
 from lake.spark.client import SparkWorker
-from lake.spark.deployment import Deployment
 from lake.spark.jars import class_path, fetch
 from lake.spark.jobs import create_table, describe_table
 from lake.spark.messages import SparkStep
-from lake.spark.session import LakeEndpoint, delta_settings
+from lake.spark.session import DELTA, LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
 
 HOME = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
 ENDPOINT = LakeEndpoint("us-east-1", "http://127.0.0.1:9", environment_credentials=True)
-SETTINGS = WorkerSettings(ENDPOINT, Deployment("local[*]"), Credentials("bench", "bench"))
+SETTINGS = WorkerSettings(ENDPOINT, "local[*]", Credentials("bench", "bench"))
 PEER, PATHS, LEAN, LEVEE = "plain default session", "+ jars on the class path", "+ lean settings", "levee's worker"
 SCRIPT = """
 import json, sys
@@ -61,11 +60,10 @@ def main() -> None:
 
 def _contestants(folder: Path, table: str, steps: list[SparkStep]) -> Mapping[str, Callable[[], object]]:
     jars = sorted((HOME / "jars" / "spark").glob("*.jar"))
-    plain = delta_settings()
     lean = session_conf(SETTINGS, HOME, folder / "scratch")
     return {
-        PEER: lambda: _script(plain | {"spark.jars": ",".join(map(str, jars))}, table, folder),
-        PATHS: lambda: _script(plain | {"spark.driver.extraClassPath": class_path(HOME)}, table, folder),
+        PEER: lambda: _script(DELTA | {"spark.jars": ",".join(map(str, jars))}, table, folder),
+        PATHS: lambda: _script(DELTA | {"spark.driver.extraClassPath": class_path(HOME)}, table, folder),
         LEAN: lambda: _script(lean, table, folder),
         LEVEE: lambda: _levee(table, steps),
     }

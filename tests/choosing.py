@@ -19,7 +19,7 @@ KEPT = (
     "tests/conformance/test_names.py::test_a_table_of_any_name_is_enabled_repaired_and_dropped[quotes]",
     "tests/backups/runs/test_on_spark.py::test_a_run_takes_the_inventory_that_s3_delivered",
     "tests/lake/spark/test_jvm_death.py::test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_by_"
-    "another[drop_coordinated_commits]",
+    "another",
     "tests/lake/spark/test_backup_live.py",
     # A viewer, an operator, an admin; every page by axe.
     "tests/browser/test_roles.py::test_a_viewer_sees_why_nothing_can_be_observed",

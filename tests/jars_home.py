@@ -12,7 +12,7 @@ JARS_HOME = Path(os.environ.setdefault("LEVEE_TESTS_JARS_HOME", str(deployment.L
 def link_jars(home: Path) -> None:
     """Give a home of a test's own the jars, and the class-data archive where there is one."""
     (home / "jars").mkdir()
-    for found in ((JARS_HOME / "jars" / "spark"), *(JARS_HOME / "jars").glob("classes-*.js*")):
+    for found in ((JARS_HOME / "jars" / "spark"), *(JARS_HOME / "jars").glob("classes-*.jsa")):
         (home / "jars" / found.name).symlink_to(found)
 
 

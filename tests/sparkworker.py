@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from lake.spark.client import SparkWorker
-from lake.spark.deployment import Deployment
 from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint
 from lake.spark.settings import Credentials, WorkerSettings
 from sandbox.client import REGION
@@ -36,7 +35,7 @@ def worker_settings(origin: str = "", **changes: Any) -> WorkerSettings:
     """Settings for the shared sandbox, or for another origin, on two cores and with the quick compiler."""
     endpoint = LakeEndpoint(REGION, origin or sandbox_lake().origin, environment_credentials=True)
     credentials = Credentials("sandbox", "sandbox")
-    settings = WorkerSettings(endpoint, Deployment("local[2]"), credentials, java_options=SHORT_LIVED_JVM)
+    settings = WorkerSettings(endpoint, "local[2]", credentials, java_options=SHORT_LIVED_JVM)
     return replace(settings, **changes)
 
 

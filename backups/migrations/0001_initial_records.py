@@ -97,37 +97,8 @@ class Migration(migrations.Migration):
             name="Run",
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("waiting_for_inventory", "Waiting For Inventory"),
-                            ("running", "Running"),
-                            ("waiting_for_approval", "Waiting For Approval"),
-                            ("cancelling", "Cancelling"),
-                            ("complete", "Complete"),
-                            ("complete_with_gaps", "Complete With Gaps"),
-                            ("failed", "Failed"),
-                            ("cancelled", "Cancelled"),
-                        ],
-                        default="waiting_for_inventory",
-                        max_length=24,
-                    ),
-                ),
-                (
-                    "stage",
-                    models.CharField(
-                        choices=[
-                            ("inventory", "Inventory"),
-                            ("manifest", "Manifest"),
-                            ("cost_gate", "Cost Gate"),
-                            ("copy", "Copy"),
-                            ("reconcile", "Reconcile"),
-                        ],
-                        default="inventory",
-                        max_length=16,
-                    ),
-                ),
+                ("state", models.CharField(default="waiting_for_inventory", max_length=24)),
+                ("stage", models.CharField(default="inventory", max_length=16)),
                 ("sentence", models.TextField(blank=True)),
                 ("error_code", models.CharField(blank=True, max_length=128)),
                 ("requested_by_name", models.CharField(max_length=150)),
@@ -267,34 +238,8 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("number", models.PositiveSmallIntegerField()),
-                (
-                    "name",
-                    models.CharField(
-                        choices=[
-                            ("inventory", "Inventory"),
-                            ("manifest", "Manifest"),
-                            ("cost_gate", "Cost Gate"),
-                            ("copy", "Copy"),
-                            ("reconcile", "Reconcile"),
-                        ],
-                        max_length=16,
-                    ),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("next", "Next"),
-                            ("running", "Running"),
-                            ("waiting", "Waiting"),
-                            ("done", "Done"),
-                            ("failed", "Failed"),
-                            ("skipped", "Skipped"),
-                        ],
-                        default="next",
-                        max_length=8,
-                    ),
-                ),
+                ("name", models.CharField(max_length=16)),
+                ("state", models.CharField(default="next", max_length=8)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("done", models.BigIntegerField(default=0)),
@@ -319,7 +264,7 @@ class Migration(migrations.Migration):
                 ("manifest_bucket", models.CharField(max_length=63)),
                 ("manifest_key", models.CharField(max_length=1100)),
                 ("created_at", models.DateTimeField(null=True)),
-                ("state", models.CharField(choices=[("arrived", "Arrived"), ("refused", "Refused")], max_length=16)),
+                ("state", models.CharField(max_length=16)),
                 ("reason", models.TextField(blank=True)),
                 ("format", models.CharField(blank=True, max_length=8)),
                 ("files", models.PositiveIntegerField(default=0)),

@@ -82,18 +82,6 @@ class PolicyDocument:
             case _:
                 return f"aws iam create-policy --policy-name {quote(self.code)} \\\n  --policy-document {document}"
 
-    @property
-    def note(self) -> str:
-        """What to mind before it is attached; empty where it stands by itself."""
-        if self.kind == "bucket":
-            note = "A bucket has one policy: add these statements to what is there."
-            return f"{note} Do so for the bucket of each date." if "{date}" in self.target else note
-        if self.kind == "key":
-            return "A key has one policy: add this statement to what is there, or the key may become unmanageable."
-        if self.kind == "identity":
-            return "Attach it to the role or user that the connection acts as."
-        return ""
-
 
 def policy_documents(names: PlanNames) -> tuple[PolicyDocument, ...]:
     """Every policy of the plan, those of the backup account first, because the others name its role."""

@@ -68,16 +68,12 @@ class PlanNames:
         return arn, f"{arn}/*"
 
     def bucket_arn(self, place: BucketPrefix) -> str:
-        return f"arn:{self.partition}:s3:::{bucket_pattern(place.bucket)}"
+        """A dated name stands for all dates."""
+        return f"arn:{self.partition}:s3:::{literal(place.bucket).replace('{date}', '*')}"
 
     def object_arn(self, place: BucketPrefix, below: str = "") -> str:
         """All objects under a place, and under `below` in it."""
         return f"{self.bucket_arn(place)}/{literal(place.prefix + below)}*"
-
-
-def bucket_pattern(bucket: str) -> str:
-    """A bucket's name in an ARN; a dated name stands for all dates."""
-    return literal(bucket).replace("{date}", "*")
 
 
 def account_of(role_arn: str) -> str:

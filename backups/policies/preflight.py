@@ -7,13 +7,22 @@ their policies allow; the policies of buckets are read, and have a statement as 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
+from django.utils import timezone
+
+from backups.models import Plan
 from backups.policies.documents import PolicyDocument, Statement, policy_documents
-from backups.policies.names import PlanNames
-from lake.aws.access import Lake
+from backups.policies.names import PlanNames, names_of
+from dashboard.connections.access import lake_access
+from dashboard.connections.owners import keep_owner
+from dashboard.jobs.context import JobContext, JobResult
+from dashboard.jobs.registry import job_kind
+from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.aws.held_permissions import HeldPermission, PermissionJudge
+
+PREFLIGHT_KIND = "backup-preflight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,33 @@ class PolicyCheck:
     held: str
     how: str
     reason: str = ""
+
+
+class PreflightParams(TypedDict):
+    """The plan by its primary key."""
+
+    plan: int
+
+
+class PreflightResult(JobResult):
+    """`checks` are those of `PolicyCheck`."""
+
+    checked_at: str
+    checks: list[dict[str, str]]
+
+
+@job_kind(PREFLIGHT_KIND, queue="aws", verb="backup.preflight", changes_lake=False)
+def preflight(context: JobContext, params: PreflightParams) -> str:
+    """Check each permission of one plan; changes nothing. The result is a `PreflightResult`."""
+    plan = Plan.objects.select_related("connection", "vault_connection").filter(pk=params["plan"]).first()
+    if plan is None:
+        raise LookupError("The plan has been removed: there is nothing to check.")
+    source, vault = open_lake(lake_access(plan.connection)), open_lake(lake_access(plan.vault_connection))
+    with source, vault, context.step("Check each permission"):
+        keep_owner(plan.vault_connection, vault, names_of(plan).destination.bucket)
+        found = check_plan(names_of(plan), source, vault, context.progress, context.check_cancelled)
+    context.result(PreflightResult(checked_at=timezone.now().isoformat(), checks=[asdict(one) for one in found]))
+    return sentence(found)
 
 
 def check_plan(

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from backups import inventory_setup
 from backups.models import Plan
-from backups.policies.jobs import PREFLIGHT_KIND
 from backups.policies.names import names_of
+from backups.policies.preflight import PREFLIGHT_KIND
 from dashboard.jobs.models import Job
 
 
@@ -47,7 +47,7 @@ def inventory_set_up(plan: Plan) -> InventorySetUp:
     """What setting up the plan's inventory would put where, and the last job that did."""
     job = Job.objects.filter(kind=inventory_setup.KIND, target_type="plan", target_id=str(plan.pk)).first()
     try:
-        wanted = inventory_setup.configuration_of(plan, inventory_setup.InventoryOptions())
+        wanted = inventory_setup.configuration_of(plan)
     except inventory_setup.PlaceUnfit as reason:
         return InventorySetUp(job, "", "", str(reason))
     return InventorySetUp(job, wanted.id, names_of(plan).source.bucket, "")

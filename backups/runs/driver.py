@@ -73,15 +73,15 @@ def _stage(work: Work, stage: Stage) -> StageAnswer:
     lifecycle.open_stage(work.run.pk, work.context.job, stage)
     with work.context.step(stage.label) as step:
         answer = STAGES[stage](work)
-        if isinstance(answer, Done):
-            step.detail = answer.detail
-        elif isinstance(answer, Waiting):
-            step.detail, step.state = answer.sentence, "waiting"
+        if not isinstance(answer, Elsewhere):
+            step.detail = answer.sentence
+        if isinstance(answer, Waiting):
+            step.state = "waiting"
     if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
         work.save(sentence=answer.sentence, failed_attempts=0, error_code="")
         work.show(stage, state=StageState.WAITING, detail=answer.sentence)
     if isinstance(answer, Done) and stage != Stage.RECONCILE:
-        _close(work, stage, answer.detail)
+        _close(work, stage, answer.sentence)
     return answer
 
 
@@ -97,7 +97,7 @@ def _cancel(work: Work) -> StageAnswer:
     answer = copying.cancel(work)
     if isinstance(answer, Done):
         with transaction.atomic():
-            if not lifecycle.move(work.run.pk, RunState.CANCELLED, job=work.context.job, sentence=answer.detail):
+            if not lifecycle.move(work.run.pk, RunState.CANCELLED, job=work.context.job, sentence=answer.sentence):
                 raise GivenUp
             _skip_the_rest(work.run)
     elif isinstance(answer, Waiting):

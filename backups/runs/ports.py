@@ -1,4 +1,4 @@
-"""What a run needs of others: the data pipeline, and an engine that copies what a manifest names."""
+"""What a run needs of the data pipeline, and what that tells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,6 @@ class Wanted:
     told from the source's.
     """
 
-    run: str
     source: BucketPrefix
     destination: BucketPrefix
     folder: BucketPrefix
@@ -97,9 +96,13 @@ class Reconciled:
 
 
 class Pipeline(Protocol):
-    """The work on data. Each call may be repeated; both raise AwsError or JobFailed."""
+    """The work on data. Each call may be repeated, and raises AwsError, JobFailed, or RunFailed for what stays so."""
 
     def plan(self, wanted: Wanted) -> Planned: ...
+
+    def copy(self, row: CopyJob) -> JobStatus:
+        """Copy what the manifest of a copy job names, and write a report in the form of S3 Batch Operations."""
+        ...
 
     def reconcile(
         self, wanted: Wanted, planned: Mapping[str, Any], reports: Reports, copied_until: datetime | None = None
@@ -108,21 +111,3 @@ class Pipeline(Protocol):
 
         `copied_until` is when the last copy ended whose report names no ETag; None where nobody says."""
         ...
-
-
-class CopyEngine(Protocol):
-    """Copies what the manifest of a copy job names and writes a report in the form of S3 Batch Operations.
-
-    `create` is idempotent by the job's token and copies nothing; `begin` lets it copy; `look` says where it stands, and
-    may do the work itself; `cancel` asks for the end of it. `set_priority` gives it the priority that it is to have.
-    """
-
-    def create(self, row: CopyJob) -> JobStatus: ...
-
-    def begin(self, row: CopyJob) -> None: ...
-
-    def look(self, row: CopyJob) -> JobStatus: ...
-
-    def cancel(self, row: CopyJob) -> None: ...
-
-    def set_priority(self, row: CopyJob) -> None: ...

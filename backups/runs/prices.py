@@ -58,39 +58,39 @@ class CostItem:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """What is to be paid for. Objects of the lanes, the bytes of the large ones, keys listed at the destination."""
+def lines(
+    prices: Mapping[str, str],
+    *,
+    batch_jobs: int = 0,
+    batch_objects: int = 0,
+    copies: int = 0,
+    large: int = 0,
+    large_bytes: int = 0,
+    listed: int = 0,
+    storage_class: str = "",
+    uses_kms: bool = False,
+) -> tuple[CostItem, ...]:
+    """The items of an estimate, those of no count left out.
 
-    batch_jobs: int
-    batch_objects: int
-    copies: int
-    large: int
-    large_bytes: int
-    listed: int
-    storage_class: str
-    uses_kms: bool
-
-
-def lines(work: Workload, prices: Mapping[str, str]) -> tuple[CostItem, ...]:
-    """The items of an estimate, those of no count left out."""
+    Objects of the lanes are paid for, the bytes of the large ones, and keys listed at the destination.
+    """
     known = {**LIST_PRICES, **prices}
 
     def price(name: str) -> Decimal:
         return Decimal(str(known[name]))
 
-    copying = price(_copy_price(work.storage_class, known))
+    copying = price(_copy_price(storage_class, known))
     # UploadPartCopy per part, and one request each to begin and to complete an upload.
-    parts = -(-work.large_bytes // PART_BYTES) + 2 * work.large
+    parts = -(-large_bytes // PART_BYTES) + 2 * large
     found = (
-        CostItem("Batch jobs", work.batch_jobs, "job", price("batch_job"), 1),
-        CostItem("Objects of batch jobs", work.batch_objects, "million objects", price("batch_million_objects"), 10**6),
-        CostItem("Copies", work.copies, "thousand requests", copying, 1000),
+        CostItem("Batch jobs", batch_jobs, "job", price("batch_job"), 1),
+        CostItem("Objects of batch jobs", batch_objects, "million objects", price("batch_million_objects"), 10**6),
+        CostItem("Copies", copies, "thousand requests", copying, 1000),
         CostItem("Parts of large objects", parts, "thousand requests", copying, 1000),
-        CostItem("Listing", -(-work.listed // KEYS_A_LISTING), "thousand requests", price("list_thousand"), 1000),
+        CostItem("Listing", -(-listed // KEYS_A_LISTING), "thousand requests", price("list_thousand"), 1000),
         CostItem(
             "Keys of KMS",
-            2 * (work.copies + work.large) if work.uses_kms else 0,
+            2 * (copies + large) if uses_kms else 0,
             "ten thousand requests",
             price("kms_ten_thousand"),
             10**4,

@@ -1,4 +1,4 @@
-"""The data pipeline and the copy engine of Spark, as jobs of the one warm worker."""
+"""The data pipeline, as jobs of the one warm Spark worker."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -24,7 +24,7 @@ CLOCKS_APART = timedelta(seconds=2)
 
 
 class SparkPipeline:
-    """Plans and reconciles on Spark, through the connection that writes the copy."""
+    """Plans, copies and reconciles on Spark, through the connection that writes the copy."""
 
     def __init__(self, plan: Plan, vault: Lake, context: JobContext) -> None:
         self._plan = plan
@@ -34,6 +34,25 @@ class SparkPipeline:
     def plan(self, wanted: Wanted) -> Planned:
         said = self.run("backup_plan", {**_document(wanted), "copy_limit": settings.BACKUP_COPY_LIMIT_BYTES})
         return Planned(**{**said, "manifests": tuple(Manifest(**one) for one in said["manifests"])})
+
+    def copy(self, row: CopyJob) -> JobStatus:
+        """What is right at the destination is not copied again.
+
+        Raises RunFailed where the manifest is not the one that was counted, estimated and allowed.
+        """
+        plan = row.run.plan
+        self.require_unchanged(row.manifest)
+        params = {
+            "manifest": asdict(row.manifest),
+            "source": asdict(place_of(plan.source)),
+            "destination": asdict(place_of(row.run.destination)),
+            "report": asdict(report_of(row)),
+            "token": row.token,
+            "storage_class": plan.storage_class,
+            "encryption_key": plan.encryption_key,
+        }
+        said = self.run("backup_copy", params)
+        return JobStatus("", "Complete", row.total, int(said["done"]), int(said["failed"]))
 
     def reconcile(
         self, wanted: Wanted, planned: Mapping[str, Any], reports: Reports, copied_until: datetime | None = None
@@ -84,41 +103,6 @@ class SparkPipeline:
                 raise RunFailed(outcome.error.type, outcome.error.sentence)
             raise JobFailed(outcome.error.condition or outcome.error.type, outcome.error.sentence)
         return outcome.result
-
-
-class SparkEngine:
-    """Copies by Spark within the run's own job; what is right at the destination is not copied again."""
-
-    def __init__(self, pipeline: SparkPipeline) -> None:
-        self._pipeline = pipeline
-
-    def create(self, row: CopyJob) -> JobStatus:
-        return JobStatus("", "Suspended", row.total)
-
-    def begin(self, row: CopyJob) -> None:
-        """Nothing is to be confirmed: `look` copies."""
-
-    def look(self, row: CopyJob) -> JobStatus:
-        """Raises RunFailed where the manifest is not the one that was counted, estimated and allowed."""
-        plan = row.run.plan
-        self._pipeline.require_unchanged(row.manifest)
-        params = {
-            "manifest": asdict(row.manifest),
-            "source": asdict(place_of(plan.source)),
-            "destination": asdict(place_of(row.run.destination)),
-            "report": asdict(report_of(row)),
-            "token": row.token,
-            "storage_class": plan.storage_class,
-            "encryption_key": plan.encryption_key,
-        }
-        said = self._pipeline.run("backup_copy", params)
-        return JobStatus("", "Complete", row.total, int(said["done"]), int(said["failed"]), priority=row.priority)
-
-    def cancel(self, row: CopyJob) -> None:
-        """The job that copies is cancelled itself."""
-
-    def set_priority(self, row: CopyJob) -> None:
-        """There is one session, and nothing that could go first."""
 
 
 def _document(wanted: Wanted) -> dict[str, object]:

@@ -3,19 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
 from backups import lifecycle
 from backups.models import CopyJob, Run, Stage
-from backups.runs.ports import CopyEngine, Pipeline, Wanted
+from backups.runs.ports import Pipeline, Wanted
 from dashboard.jobs.context import JobContext
 from lake.aws.access import Lake
 from lake.aws.batch_operations import JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix, FileUnreadable, place_of
+
+if TYPE_CHECKING:
+    from backups.runs.batch_engine import S3BatchEngine
 
 CHUNK = 16 * 1024 * 1024
 """Bytes of a file that are in memory at once."""
@@ -35,9 +38,9 @@ class GivenUp(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The stage is over; the detail is kept with it."""
+    """The stage is over; the sentence is kept with it."""
 
-    detail: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Waiting:
 class Elsewhere:
     """The next thing to do belongs to the other queue."""
 
+    sentence: str = "The next stage is done by another worker."
+
 
 StageAnswer = Done | Waiting | Elsewhere
 
@@ -64,7 +69,7 @@ class Work:
     context: JobContext
     vault: Lake
     pipeline: Pipeline
-    engines: Mapping[str, CopyEngine]
+    batch: "S3BatchEngine"
     has_spark: bool
     now: Callable[[], datetime]
 
@@ -104,7 +109,6 @@ class Work:
     def wanted(self) -> Wanted:
         run, plan = self.run, self.run.plan
         return Wanted(
-            run=str(run.pk),
             source=place_of(plan.source),
             destination=place_of(run.destination),
             folder=place_of(run.folder),

@@ -143,7 +143,7 @@ def set_up_inventory(request: HttpRequest, plan_name: str) -> HttpResponse:
     try:
         if not form.is_valid():
             raise PlaceUnfit("Choose a format and how often S3 lists the bucket.")
-        job = ask_for_inventory(actor, found, form.choice(), replace=form.cleaned_data["replace"])
+        job = ask_for_inventory(actor, found, **form.cleaned_data)
     except PlaceUnfit as error:
         messages.error(request, str(error))
         return redirect("backup-plan", found.name)

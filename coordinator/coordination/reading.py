@@ -22,7 +22,7 @@ from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.facts import TableFacts
 from lake.delta.uri import TableUri
-from lake.spark.deployment import has_log_store_class, read_deployment, read_extra_jars
+from lake.spark.deployment import has_log_store_class, is_in_driver, read_extra_jars, read_master
 from lake.spark.errors import SparkRefused
 
 WRITERS_OF_NEWEST = 200
@@ -67,10 +67,10 @@ def read_outcome(connection: Connection, lake: Lake, change: CoordinationRequest
 def spark_facts() -> SparkFacts:
     """What this process's environment says of Spark; a setting that cannot be read is its problem."""
     try:
-        deployment, jars = read_deployment(os.environ), read_extra_jars(os.environ)
+        master, jars = read_master(os.environ), read_extra_jars(os.environ)
     except SparkRefused as error:
         return SparkFacts(problem=str(error))
-    return SparkFacts(deployment.is_local, has_log_store_class(jars))
+    return SparkFacts(is_in_driver(master), has_log_store_class(jars))
 
 
 def _bare(connection: Connection, change: CoordinationRequest) -> Situation:

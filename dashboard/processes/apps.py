@@ -9,10 +9,10 @@ class ProcessesConfig(AppConfig):
     label = "processes"
 
     def ready(self) -> None:
-        from lake.spark.deployment import read_deployment
+        from lake.spark.deployment import read_master
         from lake.spark.errors import SparkRefused
 
         try:
-            read_deployment(os.environ)
+            read_master(os.environ)
         except SparkRefused as error:
             raise ImproperlyConfigured(str(error)) from error

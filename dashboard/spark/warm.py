@@ -17,7 +17,7 @@ from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.spark import archive
 from lake.spark.client import SparkWorker
-from lake.spark.deployment import read_deployment, read_extra_jars
+from lake.spark.deployment import read_extra_jars, read_master
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import Credentials, LogStore, WorkerSettings
 
@@ -53,18 +53,18 @@ class WarmWorker:
 
         S3 is asked in `bucket_region`, "" for that of the connection.
 
-        Raises SparkRefused for a deployment that cannot be read, AwsError without credentials, EndpointNotAllowed.
+        Raises SparkRefused for a master that cannot be read, AwsError without credentials, EndpointNotAllowed.
         """
-        deployment, jars = read_deployment(os.environ), read_extra_jars(os.environ)
+        master, jars = read_master(os.environ), read_extra_jars(os.environ)
         region = bucket_region or connection.region
-        purpose = (lake_access(connection), region, log_store, deployment, jars)
+        purpose = (lake_access(connection), region, log_store, master, jars)
         with self._lock:
             held = self._held
             if held is None or held.purpose != purpose or time.monotonic() > held.good_until:
                 self._close()
                 made = WorkerSettings(
                     endpoint=_endpoint(connection, lake, region),
-                    deployment=deployment,
+                    master=master,
                     credentials=_credentials(connection, lake),
                     extra_jars=jars,
                     log_store=LogStore(log_store, connection.region) if log_store else None,

@@ -4,15 +4,13 @@ No header, one object a line, keys URL-encoded (S3 User Guide, "Specifying a man
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lake.backup.objects import FileUnreadable, ManifestObject, decoded_key
 
 FORMAT = "S3BatchOperations_CSV_20180820"
 FIELDS = ("Bucket", "Key")
-FIELDS_WITH_VERSIONS = ("Bucket", "Key", "VersionId")
-KNOWN_FIELDS = frozenset({*FIELDS_WITH_VERSIONS, "Ignore"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,33 +28,13 @@ class Manifest:
     bytes: int
 
 
-def read_lines(lines: Iterable[str], fields: Sequence[str] = FIELDS) -> Iterator[ManifestObject]:
-    """The objects of a manifest, whose columns are `fields`; quoted values are read too.
-
-    Raises FileUnreadable, which names the line.
-    """
-    _check(fields)
-    places = {name: place for place, name in enumerate(fields) if name != "Ignore"}
+def read_lines(lines: Iterable[str]) -> Iterator[ManifestObject]:
+    """The objects of a manifest; quoted values are read too. Raises FileUnreadable, which names the line."""
     rows = csv.reader(lines, strict=True)
     try:
         for row in rows:
-            if len(row) != len(fields):
-                raise FileUnreadable(
-                    f"Line {rows.line_num} of the manifest has {len(row)} columns, and {len(fields)} are declared."
-                )
-            bucket, key = row[places["Bucket"]], decoded_key(row[places["Key"]])
-            if not bucket or not key:
-                raise FileUnreadable(f"Line {rows.line_num} of the manifest has no bucket or no key.")
-            version = row[places["VersionId"]] if "VersionId" in places else ""
-            yield ManifestObject(bucket, key, version)
+            if len(row) != len(FIELDS) or not all(row):
+                raise FileUnreadable(f"Line {rows.line_num} of the manifest is no bucket with a key: {row!r}.")
+            yield ManifestObject(row[0], decoded_key(row[1]))
     except csv.Error as error:
         raise FileUnreadable(f"Line {rows.line_num} of the manifest is no CSV: {error}.") from error
-
-
-def _check(fields: Sequence[str]) -> None:
-    named = [name for name in fields if name != "Ignore"]
-    if not {"Bucket", "Key"} <= set(named) or not set(named) <= KNOWN_FIELDS or len(named) != len(set(named)):
-        raise FileUnreadable(
-            f"The manifest's fields are {', '.join(fields) or 'none'}: Bucket and Key are needed, VersionId and "
-            "Ignore may be there."
-        )

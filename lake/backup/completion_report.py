@@ -6,9 +6,10 @@ written. Rows are read in lake.spark.backups.reports.
 """
 
 import base64
+import csv
 import hashlib
+import io
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,6 @@ from lake.backup.objects import FileUnreadable, TaskResult, encoded_key
 FORMAT = "Report_CSV_20180820"
 SCHEMA = "Bucket, Key, VersionId, TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"
 SUCCEEDED, FAILED = "succeeded", "failed"
-_TO_QUOTE = re.compile(r'[",\r\n]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,36 +31,30 @@ class ResultFile:
     md5: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReportManifest:
-    """A report's manifest.json; `created_at` is UTC, to the millisecond."""
-
-    created_at: datetime
-    results: tuple[ResultFile, ...]
-
-
 def report_folder(prefix: str, job_id: str) -> str:
     """The key below which S3 writes the report of a job; `prefix` is that of the job's request."""
     return f"{prefix}/job-{job_id}/" if prefix else f"job-{job_id}/"
 
 
-def read_report_manifest(data: bytes, checksum: bytes) -> ReportManifest:
-    """Read manifest.json beside its manifest.json.md5, b"" where there is none. Raises FileUnreadable."""
+def read_report_manifest(data: bytes, checksum: bytes) -> tuple[ResultFile, ...]:
+    """The files that manifest.json names, read beside its manifest.json.md5, b"" where there is none.
+
+    Raises FileUnreadable.
+    """
     _check_sum(data, checksum)
     try:
         said = json.loads(data)
         if said["Format"] != FORMAT:
             raise FileUnreadable(f"The report has the unknown format {said['Format']!r}; only {FORMAT} can be read.")
-        created_at = datetime.fromisoformat(said["ReportCreationDate"]).astimezone(UTC)
-        return ReportManifest(created_at, tuple(_result_file(one) for one in said["Results"]))
+        return tuple(_result_file(one) for one in said["Results"])
     except FileUnreadable:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise FileUnreadable(f"manifest.json of the report cannot be read: {error!r}.") from error
 
 
-def write_report_manifest(manifest: ReportManifest) -> bytes:
-    moment = manifest.created_at.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+def write_report_manifest(files: Iterable[ResultFile], created_at: datetime) -> bytes:
+    moment = created_at.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
     results = [
         {
             "TaskExecutionStatus": SUCCEEDED if one.succeeded else FAILED,
@@ -68,7 +62,7 @@ def write_report_manifest(manifest: ReportManifest) -> bytes:
             "MD5Checksum": one.md5,
             "Key": one.key,
         }
-        for one in manifest.results
+        for one in files
     ]
     said = {"Format": FORMAT, "ReportCreationDate": f"{moment}Z", "Results": results, "ReportSchema": SCHEMA}
     return json.dumps(said, ensure_ascii=False).encode()
@@ -86,8 +80,13 @@ def verify_result_file(file: ResultFile, pieces: Iterable[bytes]) -> None:
 
 
 def write_results(results: Iterable[TaskResult]) -> bytes:
-    """One file in the real order of columns, keys URL-encoded as in the manifest."""
-    return "".join(_line(one) for one in results).encode()
+    """One file in the real order of columns, each in quotation marks, keys URL-encoded as in the manifest."""
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    for one in results:
+        word = SUCCEEDED if one.succeeded else FAILED
+        writer.writerow([one.bucket, encoded_key(one.key), "", word, one.status, one.code, one.message])
+    return text.getvalue().encode()
 
 
 def _check_sum(data: bytes, checksum: bytes) -> None:
@@ -98,17 +97,6 @@ def _check_sum(data: bytes, checksum: bytes) -> None:
         raise FileUnreadable(
             f"manifest.json of the report has the MD5 {digest.hexdigest()}, and manifest.json.md5 says {said[:32]!r}."
         )
-
-
-def _line(one: TaskResult) -> str:
-    word = SUCCEEDED if one.succeeded else FAILED
-    columns = (one.bucket, encoded_key(one.key), one.version_id, word, str(one.status), one.code, one.message)
-    return ",".join(_column(text) for text in columns) + "\n"
-
-
-def _column(text: str) -> str:
-    # The csv module leaves a lone carriage return without quotes, and then cannot read it back.
-    return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.search(text) else text
 
 
 def _result_file(said: dict[str, object]) -> ResultFile:

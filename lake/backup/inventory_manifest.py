@@ -9,15 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from lake.backup.objects import FileUnreadable
 
 FORMATS = ("CSV", "ORC", "Parquet")
-_MD5 = re.compile(r"[0-9a-f]{32}")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PARQUET_FIELD = re.compile(r"\b(?:required|optional|repeated)\s+\w+(?:\(\d+\))?\s+(\w+)")
-_NESTED = re.compile(r"[<(][^<>()]*[>)]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +59,25 @@ def parse_manifest(body: bytes) -> InventoryManifest:
     """Read a manifest.json whose checksum was verified before. Raises FileUnreadable."""
     try:
         said = json.loads(body)
-    except ValueError as error:
-        raise FileUnreadable(f"manifest.json is not JSON: {error}.") from error
-    if not isinstance(said, dict):
-        raise FileUnreadable("manifest.json is no JSON object.")
-    file_format = said.get("fileFormat")
-    if file_format not in FORMATS:
-        raise FileUnreadable(f"The inventory has the unknown format {file_format!r}; known are {', '.join(FORMATS)}.")
-    return InventoryManifest(
-        source_bucket=str(said.get("sourceBucket")),
-        destination_bucket=str(said.get("destinationBucket", "")).rpartition(":")[2],
-        created_at=_created_at(said.get("creationTimestamp")),
-        format=str(file_format),
-        columns=read_schema(str(file_format), str(said.get("fileSchema", ""))),
-        parts=_parts(said.get("files")),
-    )
+        file_format = said["fileFormat"]
+        if file_format not in FORMATS:
+            raise FileUnreadable(
+                f"The inventory has the unknown format {file_format!r}; known are {', '.join(FORMATS)}."
+            )
+        return InventoryManifest(
+            source_bucket=said["sourceBucket"],
+            destination_bucket=said["destinationBucket"].rpartition(":")[2],
+            created_at=datetime.fromtimestamp(int(said["creationTimestamp"]) / 1000, UTC),
+            format=file_format,
+            columns=read_schema(file_format, said["fileSchema"]),
+            parts=tuple(
+                InventoryPart(one["key"], int(one["size"]), one["MD5checksum"].lower()) for one in said["files"]
+            ),
+        )
+    except FileUnreadable:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError) as error:
+        raise FileUnreadable(f"manifest.json of the inventory cannot be read: {error!r}.") from error
 
 
 def read_schema(file_format: str, schema: str) -> tuple[str, ...]:
@@ -88,7 +89,8 @@ def read_schema(file_format: str, schema: str) -> tuple[str, ...]:
     if file_format == "CSV":
         columns = tuple(_WORDS.sub("_", name.strip()).lower() for name in schema.split(","))
     elif file_format == "ORC":
-        columns = _orc_names(schema)
+        fields = schema.strip().removeprefix("struct<").removesuffix(">").split(",")
+        columns = tuple(field.partition(":")[0].strip() for field in fields)
     else:
         columns = tuple(_PARQUET_FIELD.findall(schema))
     if not {"bucket", "key"} <= set(columns):
@@ -116,32 +118,3 @@ def _check_sum(body: bytes, checksum: bytes) -> None:
     found = hashlib.md5(body, usedforsecurity=False).hexdigest()
     if found != said:
         raise FileUnreadable(f"manifest.json has the MD5 {found}, and manifest.checksum says {said[:32]!r}.")
-
-
-def _created_at(stamp: object) -> datetime:
-    try:
-        return datetime.fromtimestamp(int(str(stamp)) / 1000, UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise FileUnreadable(f"manifest.json does not say when the scan began: {stamp!r}.") from error
-
-
-def _parts(listed: object) -> tuple[InventoryPart, ...]:
-    if not isinstance(listed, list):
-        raise FileUnreadable("manifest.json lists no files.")
-    return tuple(_part(entry) for entry in listed)
-
-
-def _part(entry: Any) -> InventoryPart:
-    fields = entry if isinstance(entry, dict) else {}
-    key, size, md5 = fields.get("key"), fields.get("size"), fields.get("MD5checksum")
-    is_size = isinstance(size, int) and not isinstance(size, bool) and size >= 0
-    if not (isinstance(key, str) and key and is_size and isinstance(md5, str) and _MD5.fullmatch(md5.lower())):
-        raise FileUnreadable(f"manifest.json lists a file without key, size or MD5: {entry!r}.")
-    return InventoryPart(key, int(str(size)), md5.lower())
-
-
-def _orc_names(schema: str) -> tuple[str, ...]:
-    inner = schema.strip().removeprefix("struct<").removesuffix(">")
-    while _NESTED.search(inner):
-        inner = _NESTED.sub("", inner)
-    return tuple(field.partition(":")[0].strip() for field in inner.split(","))

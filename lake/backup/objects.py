@@ -32,11 +32,10 @@ class FileUnreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ManifestObject:
-    """One line of a manifest. `key` is decoded; `version_id` is "" where the manifest names none."""
+    """One line of a manifest; `key` is decoded."""
 
     bucket: str
     key: str
-    version_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,6 @@ class TaskResult:
     status: int
     code: str = ""
     message: str = ""
-    version_id: str = ""
 
 
 def encoded_key(key: str) -> str:

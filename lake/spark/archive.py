@@ -1,33 +1,28 @@
 """The class-data archive: Spark's classes as a JVM holds them in memory, made once, so that it starts in half the time.
 
-Kept in LEVEE_HOME/jars under a name that digests the jars and the Java it was made with. A truncated archive would
-kill the JVM that maps it, so its size and sum are kept beside it, and one that differs is not used.
+Kept in LEVEE_HOME/jars under a name that digests the jars and the Java it was made with, and tells its size: one that
+was cut off would kill the JVM that maps it, and is not used.
 """
 
-import argparse
 import hashlib
-import importlib.util
-import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Thread
 
 from lake.spark.deployment import read_extra_jars
 from lake.spark.errors import SparkRefused
-from lake.spark.jars import JarsError, alone, fetch, java_command
+from lake.spark.jars import JarsError, alone, fetch, java_command, pyspark_jars
 from lake.spark.messages import encode
 from lake.spark.session import LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
 
 BUILD_SECONDS = 300
 SMALLEST = 10_000_000
-CHUNK = 1 << 22
 
 
 class ArchiveError(Exception):
@@ -35,14 +30,11 @@ class ArchiveError(Exception):
 
 
 def ready(settings: WorkerSettings, home: Path) -> Path | None:
-    """Return the archive for these jars and this Java; None where there is none, or not as it was written."""
+    """Return the archive for these jars and this Java; None where there is none, or not as large as it was."""
     try:
-        path = _path(settings.extra_jars, home)
-        stamp, stat = json.loads(_stamp(path).read_text()), path.stat()
-        if stat.st_size != stamp["size"]:
-            return None
-        return path if stat.st_mtime_ns == stamp["mtime_ns"] or _sum(path) == stamp["crc32"] else None
-    except (OSError, ValueError, LookupError, TypeError, JarsError):
+        found = (home / "jars").glob(f"{_name(settings.extra_jars, home)}-*.jsa")
+        return next((path for path in found if path.stem.endswith(f"-{path.stat().st_size}")), None)
+    except (OSError, JarsError):
         return None
 
 
@@ -60,15 +52,14 @@ def build(home: Path, extra_jars: tuple[Path, ...] = ()) -> Path:
     with alone(home / "jars" / "archive.lock"):
         if (found := ready(settings, home)) is not None:
             return found
-        path = _path(extra_jars, home)
-        for left_over in path.parent.glob("classes-*"):
+        folder = home / "jars"
+        for left_over in folder.glob("classes-*"):
             left_over.unlink()
-        new = path.with_suffix(".new")
+        new = folder / "classes-new"
         output = _train(settings, home, new)
         if not new.is_file() or new.stat().st_size < SMALLEST:
             raise ArchiveError(f"Java wrote no class-data archive to {new}: {output.strip()[-300:]}")
-        _keep(new, path)
-        return path
+        return new.rename(folder / f"{_name(extra_jars, home)}-{new.stat().st_size}.jsa")
 
 
 def prepare(settings: WorkerSettings, home: Path) -> None:
@@ -83,7 +74,7 @@ def prepare(settings: WorkerSettings, home: Path) -> None:
     extra = {"LEVEE_HOME": str(home), "LEVEE_SPARK_EXTRA_JARS": ",".join(map(str, settings.extra_jars))}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lake.spark.archive", "--idle"],
+            ["nice", "-n", "19", sys.executable, "-m", "lake.spark.archive"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -93,26 +84,17 @@ def prepare(settings: WorkerSettings, home: Path) -> None:
     Thread(target=process.wait, name="archive", daemon=True).start()
 
 
-def discard(path: Path) -> None:
-    """Remove an archive with which a JVM did not start."""
-    _stamp(path).unlink(missing_ok=True)
-    path.unlink(missing_ok=True)
-
-
-def _path(extra_jars: Sequence[Path], home: Path) -> Path:
+def _name(extra_jars: Sequence[Path], home: Path) -> str:
     digest = hashlib.sha256(_java_release())
     for jar in _class_path(extra_jars, home):
         stat = jar.stat()
         digest.update(f"{jar}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    return home / "jars" / f"classes-{digest.hexdigest()[:16]}.jsa"
+    return f"classes-{digest.hexdigest()[:16]}"
 
 
 def _class_path(extra_jars: Sequence[Path], home: Path) -> Iterator[Path]:
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise JarsError("pyspark is not installed: run make setup.")
-    for folder in (home / "jars" / "spark", Path(spec.origin).parent / "jars"):
-        yield from sorted(folder.resolve().glob("*.jar"))
+    yield from sorted((home / "jars" / "spark").resolve().glob("*.jar"))
+    yield from pyspark_jars()
     yield from extra_jars
 
 
@@ -121,27 +103,6 @@ def _java_release() -> bytes:
     java = Path(java_command()).resolve()
     release = java.parents[1] / "release"
     return os.fsencode(java) + (release.read_bytes() if release.is_file() else str(java.stat().st_mtime_ns).encode())
-
-
-def _stamp(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
-def _keep(new: Path, path: Path) -> None:
-    stat = new.stat()
-    stamp = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "crc32": _sum(new)}
-    new.replace(path)
-    written = path.with_suffix(".json.new")
-    written.write_text(json.dumps(stamp))
-    written.replace(_stamp(path))
-
-
-def _sum(path: Path) -> int:
-    total = 0
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            total = zlib.crc32(chunk, total)
-    return total
 
 
 def _train(settings: WorkerSettings, home: Path, new: Path) -> str:
@@ -172,12 +133,8 @@ def _train(settings: WorkerSettings, home: Path, new: Path) -> str:
     return output
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Make the archive in LEVEE_HOME, `var` beside the program by default; exit 1 with one sentence on failure."""
-    parser = argparse.ArgumentParser(prog="python -m lake.spark.archive", description="Make Spark start faster.")
-    parser.add_argument("--idle", action="store_true", help="use only processor time that nobody else wants")
-    if parser.parse_args(arguments).idle:
-        os.nice(19)
     home = Path(os.environ.get("LEVEE_HOME") or ROOT / "var").resolve()
     try:
         path = build(home, read_extra_jars(os.environ))

@@ -12,21 +12,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 
-from lake.spark.errors import first_sentence
 from lake.spark.messages import Json, SparkJob, decode, encode
 from lake.spark.settings import WorkerSettings, environment, session_conf
 
 END_SECONDS = 20.0
-_NOISE = (
-    "WARNING:",
-    "WARN ",
-    "Picked up ",
-    "SLF4J",
-    "\tat ",
-    "Setting default log level",
-    "To adjust logging",
-    "Using ",
-)
 
 
 class Child:
@@ -36,7 +25,6 @@ class Child:
         self.archive = archive
         self.ready = False
         self.overdue = False
-        self.spark = ""
         self.messages: SimpleQueue[Json | None] = SimpleQueue()
         self._ending = Lock()
         folder = home / "spark"
@@ -71,16 +59,9 @@ class Child:
             self._close()
 
     def last_words(self) -> str:
-        """Say how the process ended: by which signal, or else what the log's end tells."""
+        """Say how the process ended."""
         code = self._process.returncode or 0
-        if code < 0:
-            return f"signal {-code}"
-        try:
-            lines = self._log.read_text(errors="replace").splitlines()[-200:]
-        except OSError:
-            lines = []
-        told = [line for line in lines if line.strip() and not line.startswith(_NOISE)]
-        return first_sentence(told[-1]) if told else f"exit code {code}"
+        return f"signal {-code}" if code < 0 else f"exit code {code}, see spark/worker.log in LEVEE_HOME"
 
     def _spawn(self, variables: dict[str, str]) -> subprocess.Popen[str]:
         with self._log.open("w") as log:

@@ -33,16 +33,15 @@ def _go_on() -> None: ...
 class SparkWorker:
     """One warm Spark in a process group of its own, started at the first need and anew after it has ended.
 
-    One job runs at a time; others wait. `cancel` may be called from any thread. Close it, or use it as a context
-    manager: nothing it started outlives it, nor the process that holds it.
+    One job runs at a time; others wait. Close it, from any thread, or use it as a context manager: nothing it started
+    outlives it, nor the process that holds it.
     """
 
     def __init__(self, settings: WorkerSettings, home: Path) -> None:
         self.settings = settings
         self.home = home
         self._turn = Lock()
-        self._cancelled = Event()
-        self._running = False
+        self._closing = Event()
         self._child: Child | None = None
 
     def __enter__(self) -> Self:
@@ -63,11 +62,6 @@ class SparkWorker:
         child = self._child
         return child.pid if child is not None and child.alive else None
 
-    def start(self, on_progress: Progress = _ignore, *, check: CancelCheck = _go_on) -> SparkOutcome:
-        """Start Spark where it is not warm, up to START_SECONDS; the outcome's `result` names Spark's version."""
-        with self._turn:
-            return _Attempt(self, on_progress, check).start()
-
     def run(
         self,
         job: SparkJob,
@@ -84,14 +78,9 @@ class SparkWorker:
         with self._turn:
             return _Attempt(self, on_progress, check).run(job, timeout_seconds)
 
-    def cancel(self) -> None:
-        """End the job that runs, and the worker with it; the next job starts another. Without a job, do nothing."""
-        if self._running:
-            self._cancelled.set()
-
     def close(self) -> None:
         """End the worker and everything it started; a job that runs is cancelled."""
-        self._cancelled.set()
+        self._closing.set()
         with self._turn:
             self._drop()
 
@@ -106,7 +95,7 @@ class _Cancelled(Exception):
 
 
 class _Attempt:
-    """One call of `start` or `run`: keeps the steps and the times, and turns whatever happens into an outcome."""
+    """One call of `run`: keeps the steps and the times, and turns whatever happens into an outcome."""
 
     def __init__(self, worker: SparkWorker, on_progress: Progress, check: CancelCheck) -> None:
         self.worker = worker
@@ -116,18 +105,11 @@ class _Attempt:
         self.began = False
         self.steps: list[SparkStep] = []
         self.step, self.step_at = "", self.began_at
-        worker._cancelled.clear()
-        worker._running = True
-
-    def start(self) -> SparkOutcome:
-        return self._guarded(lambda: self._outcome("done", {"spark": self._ready_child().spark}))
+        worker._closing.clear()
 
     def run(self, job: SparkJob, timeout_seconds: float) -> SparkOutcome:
-        return self._guarded(lambda: self._run(job, timeout_seconds))
-
-    def _guarded(self, work: Callable[[], SparkOutcome]) -> SparkOutcome:
         try:
-            return work()
+            return self._run(job, timeout_seconds)
         except _Cancelled:
             return self._ended("cancelled", SparkError("Cancelled", "", self._cancel_sentence()))
         except (SparkRefused, JarsError) as error:
@@ -135,8 +117,6 @@ class _Attempt:
         except BaseException:
             self.worker._drop()
             raise
-        finally:
-            self.worker._running = False
 
     def _run(self, job: SparkJob, timeout_seconds: float) -> SparkOutcome:
         for _ in range(2):
@@ -162,14 +142,14 @@ class _Attempt:
         suspect, child = child.archive, self._start_child(use_archive=False)
         self._await_ready(child)
         if suspect is not None:
-            archive.discard(suspect)
+            suspect.unlink(missing_ok=True)
         return child
 
     def _start_child(self, *, use_archive: bool) -> Child:
         settings, home = self.worker.settings, self.worker.home
         self.worker._drop()
         self._begin_step("Start Python")
-        fetch(home, say=lambda line: self._say(SparkProgress(self.step, note=line)))
+        fetch(home, say=lambda line: self.on_progress(SparkProgress(self.step, note=line)))
         child = Child(settings, home, archive.ready(settings, home) if use_archive else None)
         self.worker._child = child
         return child
@@ -179,7 +159,7 @@ class _Attempt:
         deadline = time.monotonic() + START_SECONDS
         while (message := self._next(child, deadline)) is not None:
             if message["kind"] == "ready":
-                child.ready, child.spark = True, str(message["spark"])
+                child.ready = True
                 self._end_step()
                 return True
             if message["kind"] == "error":
@@ -217,7 +197,7 @@ class _Attempt:
     def _next(self, child: Child, deadline: float) -> Json | None:
         """Wait for the next message; None at the child's end, and after the deadline, when it is killed."""
         while True:
-            if self.worker._cancelled.is_set():
+            if self.worker._closing.is_set():
                 child.kill()
                 raise _Cancelled
             self.check()
@@ -235,24 +215,21 @@ class _Attempt:
             self._begin_step(message["name"], message.get("waits_for", ""), float(message.get("since_seconds", 0)))
         elif message["kind"] == "progress":
             known = {name: message[name] for name in ("done", "total", "note", "facts") if name in message}
-            self._say(SparkProgress(self.step, **known))
+            self.on_progress(SparkProgress(self.step, **known))
 
     def _begin_step(self, name: str, waits_for: str = "", since_seconds: float = 0.0) -> None:
         # Nothing begins before what it follows.
         at = max(time.monotonic() - max(since_seconds, 0.0), self.step_at)
         self._end_step(at)
         self.step, self.step_at = name, at
-        self._say(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
+        self.on_progress(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
 
     def _end_step(self, at: float | None = None) -> None:
         if self.step:
             ended = SparkStep(self.step, (time.monotonic() if at is None else at) - self.step_at)
             self.steps.append(ended)
-            self._say(SparkProgress(ended.name, seconds=ended.seconds))
+            self.on_progress(SparkProgress(ended.name, seconds=ended.seconds))
         self.step = ""
-
-    def _say(self, progress: SparkProgress) -> None:
-        self.on_progress(progress)
 
     def _ended(self, state: SparkJobState, error: SparkError) -> SparkOutcome:
         self.worker._drop()

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -16,24 +15,17 @@ _LOCAL = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?")
 _CLUSTER = re.compile(r"(spark://|k8s://|yarn$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """A master (SPARK_MASTER: local[N], spark://host:port, yarn, k8s://…)."""
-
-    master: str = LOCAL_MASTER
-
-    @property
-    def is_local(self) -> bool:
-        """Whether its executors are in the driver's own JVM."""
-        return _LOCAL.fullmatch(self.master) is not None
+def is_in_driver(master: str) -> bool:
+    """Whether the executors of a master are in the driver's own JVM."""
+    return _LOCAL.fullmatch(master) is not None
 
 
-def read_deployment(environ: Mapping[str, str]) -> Deployment:
+def read_master(environ: Mapping[str, str]) -> str:
     """Read SPARK_MASTER; SparkRefused where it is no address."""
-    master = environ.get("SPARK_MASTER", "").strip()
-    if master and not (_LOCAL.fullmatch(master) or _CLUSTER.match(master)):
+    master = environ.get("SPARK_MASTER", "").strip() or LOCAL_MASTER
+    if not (is_in_driver(master) or _CLUSTER.match(master)):
         raise SparkRefused(f"SPARK_MASTER is {master!r}: write local[N], spark://host:port, yarn or k8s://….")
-    return Deployment(master or LOCAL_MASTER)
+    return master
 
 
 def read_extra_jars(environ: Mapping[str, str]) -> tuple[Path, ...]:

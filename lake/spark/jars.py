@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 LOCK = Path(__file__).with_name("jars.lock")
 CONFIGURATIONS = ("spark", "dynamodb-local")
@@ -50,18 +49,14 @@ class Jar:
 
 
 def read_lock(text: str) -> tuple[Jar, ...]:
-    """Read the lines of a lock file; a malformed one raises JarsError with its number."""
-    lines = enumerate(text.splitlines(), start=1)
-    return tuple(_read_line(line, number) for number, line in lines if line.strip() and not line.startswith("#"))
+    """Read the lines 'configuration organisation:name:revision[@extension] sha256' of a lock file."""
+    return tuple(_read_line(line) for line in text.splitlines() if line.strip() and not line.startswith("#"))
 
 
-def _read_line(line: str, number: int) -> Jar:
-    try:
-        configuration, coordinates, sha256 = line.split()
-        path, _, extension = coordinates.partition("@")
-        organisation, name, revision = path.split(":")
-    except ValueError:
-        raise JarsError(f"jars.lock line {number} is not 'configuration organisation:name:revision sha256'.") from None
+def _read_line(line: str) -> Jar:
+    configuration, coordinates, sha256 = line.split()
+    path, _, extension = coordinates.partition("@")
+    organisation, name, revision = path.split(":")
     return Jar(configuration, organisation, name, revision, extension or "jar", sha256)
 
 
@@ -89,25 +84,20 @@ def fetch(
     with alone(folder / "fetch.lock"):
         for configuration in configurations:
             wanted = tuple(jar for jar in jars if jar.configuration == configuration)
-            if not wanted:
-                raise JarsError(f"{lock.name} names no jars for the configuration {configuration!r}.")
             if _is_ready(_folder(home, configuration), wanted):
                 continue
-            if not _all_verify(_folder(home, configuration), wanted):
+            if _first_fault(_folder(home, configuration), wanted):
                 say(f"fetching {len(wanted)} jars for {configuration}")
-                _download(folder, configuration, wanted, ivy or bundled_ivy())
+                _download(folder, configuration, wanted, ivy or _bundled_ivy())
             _finish(_folder(home, configuration), wanted)
 
 
-def bundled_ivy() -> Path:
-    """Find the Ivy jar inside the installed pyspark without importing it."""
+def pyspark_jars() -> list[Path]:
+    """The jars inside the installed pyspark, found without importing it."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise JarsError("pyspark is not installed, and its Ivy fetches the jars: run make setup.")
-    found = sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar"))
-    if not found:
-        raise JarsError(f"There is no ivy-*.jar in {Path(spec.origin).parent / 'jars'}: install pyspark anew.")
-    return found[-1]
+        raise JarsError("pyspark is not installed: run make setup.")
+    return sorted((Path(spec.origin).resolve().parent / "jars").glob("*.jar"))
 
 
 def java_command() -> str:
@@ -118,6 +108,10 @@ def java_command() -> str:
         where = f"in JAVA_HOME ({java_home})" if java_home else "on PATH"
         raise JarsError(f"No java was found {where}: install a full Java 17 or newer, such as openjdk-17-jre-headless.")
     return candidate
+
+
+def _bundled_ivy() -> Path:
+    return next(jar for jar in pyspark_jars() if jar.name.startswith("ivy-"))
 
 
 def _folder(home: Path, configuration: str) -> Path:
@@ -147,9 +141,18 @@ def _stamp(folder: Path, wanted: Sequence[Jar]) -> dict[str, list[str | int]]:
     return {jar.file_name: [jar.sha256, stat.st_size, stat.st_mtime_ns] for jar, stat in stats.items()}
 
 
-def _all_verify(folder: Path, wanted: Sequence[Jar]) -> bool:
-    paths = [(folder / jar.file_name, jar) for jar in wanted]
-    return all(path.is_file() and _sha256(path) == jar.sha256 for path, jar in paths)
+def _first_fault(folder: Path, wanted: Sequence[Jar]) -> str:
+    """What is wrong with the first jar that is missing or of other bytes, "" where all are as pinned."""
+    for jar in wanted:
+        path = folder / jar.file_name
+        if not path.is_file():
+            return f"{jar.file_name} was not delivered although Ivy reported no error: try again."
+        if (found := _sha256(path)) != jar.sha256:
+            return (
+                f"{jar.file_name} has the SHA-256 {found} where jars.lock wants {jar.sha256}: "
+                "it was discarded; try again, and if it differs again ask whoever runs the network or mirror between."
+            )
+    return ""
 
 
 def _sha256(path: Path) -> str:
@@ -163,7 +166,8 @@ def _download(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path
     shutil.rmtree(incoming, ignore_errors=True)
     _run_ivy(folder, configuration, wanted, ivy)
     try:
-        _verify(incoming, wanted)
+        if fault := _first_fault(incoming, wanted):
+            raise JarsError(fault)
         target = folder / configuration
         target.mkdir(exist_ok=True)
         for jar in wanted:
@@ -194,43 +198,23 @@ def _run_ivy(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path)
 
 def ivy_module(wanted: Sequence[Jar]) -> str:
     """Write the Ivy module that asks for exactly these files, nothing they depend on."""
-    configurations = sorted({jar.configuration for jar in wanted})
-    declared = "".join(f"<conf name={quoteattr(name)}/>" for name in configurations)
+    dependencies = "\n".join(
+        f'<dependency org="{jar.organisation}" name="{jar.name}" rev="{jar.revision}" transitive="false"'
+        f' conf="{jar.configuration}->default">'
+        f'<artifact name="{jar.name}" type="{jar.extension}" ext="{jar.extension}"/></dependency>'
+        for jar in wanted
+    )
     return (
         '<ivy-module version="2.0"><info organisation="levee" module="jars"/>\n'
-        f"<configurations>{declared}</configurations>\n<dependencies>\n"
-        + "".join(_dependency(jar) for jar in wanted)
-        + "</dependencies></ivy-module>\n"
+        f'<configurations><conf name="{wanted[0].configuration}"/></configurations>\n'
+        f"<dependencies>\n{dependencies}\n</dependencies></ivy-module>\n"
     )
 
 
-def _dependency(jar: Jar) -> str:
-    named = f"org={quoteattr(jar.organisation)} name={quoteattr(jar.name)} rev={quoteattr(jar.revision)}"
-    kind = quoteattr(jar.extension)
-    artifact = f"<artifact name={quoteattr(jar.name)} type={kind} ext={kind}/>"
-    conf = quoteattr(f"{jar.configuration}->default")
-    return f'<dependency {named} transitive="false" conf={conf}>{artifact}</dependency>\n'
-
-
 def _why_ivy_failed(configuration: str, output: str) -> str:
-    lines = [line.strip(" \t:") for line in output.splitlines()]
-    access = next((line for line in lines if "access error" in line or "Exception" in line), "")
-    missing = next((line for line in lines if line.endswith("not found") or "unresolved dependency" in line), "")
-    said = access or missing or next((line for line in reversed(lines) if line), "nothing")
     cure = "check the network (a proxy goes into JAVA_TOOL_OPTIONS as -Dhttps.proxyHost and -Dhttps.proxyPort)"
+    said = " ".join(output.split())[-300:]
     return f"The {configuration} jars could not be fetched: {cure} and try again; Ivy said: {said}"
-
-
-def _verify(folder: Path, wanted: Sequence[Jar]) -> None:
-    for jar in wanted:
-        path = folder / jar.file_name
-        if not path.is_file():
-            raise JarsError(f"{jar.file_name} was not delivered although Ivy reported no error: try again.")
-        if (found := _sha256(path)) != jar.sha256:
-            raise JarsError(
-                f"{jar.file_name} has the SHA-256 {found} where jars.lock wants {jar.sha256}: "
-                "it was discarded; try again, and if it differs again ask whoever runs the network or mirror between."
-            )
 
 
 def _finish(folder: Path, wanted: Sequence[Jar]) -> None:

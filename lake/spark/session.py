@@ -28,53 +28,47 @@ class LakeEndpoint:
     environment_credentials: bool = False
 
 
+# A driver whose executors are in its own JVM has no need to be reached from outside.
+LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
 def session_settings(
     endpoint: LakeEndpoint, *, jars: str, scratch: Path, cores: int = 2, java_options: str = ""
 ) -> dict[str, str]:
     """Return the settings of a local session: `jars` a class path entry, `scratch` for what Spark leaves on disk."""
     options = f'-Dderby.system.home="{scratch}" -XX:+UseSerialGC {java_options}'.rstrip()
-    settings = driver_settings(jars, scratch, options) | delta_settings() | query_settings() | s3a_settings(endpoint)
+    settings = base_settings(endpoint, jars=jars, scratch=scratch, java_options=options)
     return settings | {"spark.master": f"local[{cores}]"} | LOOPBACK
 
 
-# A driver whose executors are in its own JVM has no need to be reached from outside.
-LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+def base_settings(endpoint: LakeEndpoint, *, jars: str, scratch: Path, java_options: str) -> dict[str, str]:
+    """What every session has, wherever its executors are."""
+    return (
+        DELTA
+        | _s3a_settings(endpoint)
+        | {
+            "spark.driver.extraClassPath": jars,
+            "spark.driver.memory": "1g",
+            "spark.driver.extraJavaOptions": java_options,
+            "spark.local.dir": str(scratch),
+            "spark.log.level": "ERROR",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+            "spark.databricks.delta.snapshotPartitions": "2",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "UTC",
+            # A table's path may hold ${…}, which SQL would otherwise replace by settings and environment variables.
+            "spark.sql.variable.substitute": "false",
+        }
+    )
 
 
-def driver_settings(jars: str, scratch: Path, java_options: str) -> dict[str, str]:
-    """What the driver's JVM is started with."""
-    return {
-        "spark.driver.extraClassPath": jars,
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": java_options,
-        "spark.local.dir": str(scratch),
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-    }
-
-
-def delta_settings() -> dict[str, str]:
-    """What makes Spark know Delta."""
-    return {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
-
-
-def query_settings() -> dict[str, str]:
-    """What each session may choose for itself."""
-    return {
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        # A table's path may hold ${…}, which SQL would otherwise replace by settings and environment variables.
-        "spark.sql.variable.substitute": "false",
-    }
-
-
-def s3a_settings(endpoint: LakeEndpoint) -> dict[str, str]:
+def _s3a_settings(endpoint: LakeEndpoint) -> dict[str, str]:
     """S3A for `s3a://` and for `s3://`, which Hadoop itself does not know."""
     settings = {
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",

@@ -7,18 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lake.spark import jars
-from lake.spark.deployment import LOG_STORE_CLASS, LOG_STORE_COORDINATE, Deployment, has_log_store_class
+from lake.spark.deployment import LOCAL_MASTER, LOG_STORE_CLASS, LOG_STORE_COORDINATE, has_log_store_class, is_in_driver
 from lake.spark.errors import SparkRefused
 from lake.spark.liveness import EXIT_WHERE_MEMORY_ENDS
-from lake.spark.session import (
-    LOOPBACK,
-    SDK_V1_ENVIRONMENT,
-    LakeEndpoint,
-    delta_settings,
-    driver_settings,
-    query_settings,
-    s3a_settings,
-)
+from lake.spark.session import LOOPBACK, SDK_V1_ENVIRONMENT, LakeEndpoint, base_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 600.0
@@ -34,6 +26,12 @@ _ONE_MACHINE = LOOPBACK | {
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     # Where it is to answer a mismatch, the sum is worked out all the same.
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+}
+# Half a minute instead of many for an endpoint that nobody serves.
+_S3A_RETRIES = {
+    "spark.hadoop.fs.s3a.connection.establish.timeout": "5s",
+    "spark.hadoop.fs.s3a.attempts.maximum": "3",
+    "spark.hadoop.fs.s3a.retry.limit": "3",
 }
 _SHORT_LIVED = (
     "-XX:+UseParallelGC",
@@ -74,7 +72,7 @@ class WorkerSettings:
     """
 
     endpoint: LakeEndpoint
-    deployment: Deployment = field(default_factory=Deployment)
+    master: str = LOCAL_MASTER
     credentials: Credentials | None = None
     extra_jars: tuple[Path, ...] = ()
     log_store: LogStore | None = None
@@ -102,11 +100,9 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
     commit_attempts = {"spark.databricks.delta.maxCommitAttempts": "20"}
     options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log {EXIT_WHERE_MEMORY_ENDS}'
     options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
-    driver = driver_settings(class_path(settings, home), scratch, options) | {
-        "spark.master": settings.deployment.master
-    }
-    conf = driver | lake_conf(settings) | _s3a_retries() | query_settings() | commit_attempts
-    return conf | (_one_machine(scratch) if settings.deployment.is_local else _executor_settings(settings, home))
+    conf = base_settings(settings.endpoint, jars=class_path(settings, home), scratch=scratch, java_options=options)
+    conf |= {"spark.master": settings.master} | _log_store(settings) | _S3A_RETRIES | commit_attempts
+    return conf | (_one_machine(scratch) if is_in_driver(settings.master) else _executor_settings(settings, home))
 
 
 def _one_machine(scratch: Path) -> dict[str, str]:
@@ -117,26 +113,15 @@ def _one_machine(scratch: Path) -> dict[str, str]:
     return _ONE_MACHINE | {f"{sockets}.enabled": "true", f"{sockets}.dir": str(scratch)}
 
 
-def lake_conf(settings: WorkerSettings) -> dict[str, str]:
-    """Return how Spark comes to Delta, S3 and the log store, which no session can set later."""
-    conf = delta_settings() | s3a_settings(settings.endpoint)
+def _log_store(settings: WorkerSettings) -> dict[str, str]:
     store = settings.log_store
     if store is None:
-        return conf
-    conf |= {f"spark.delta.logStore.{scheme}.impl": LOG_STORE_CLASS for scheme in ("s3a", "s3")}
+        return {}
+    conf = {f"spark.delta.logStore.{scheme}.impl": LOG_STORE_CLASS for scheme in ("s3a", "s3")}
     conf |= {f"{_LOG_STORE}.ddb.tableName": store.table, f"{_LOG_STORE}.ddb.region": store.region}
     if settings.endpoint.environment_credentials:
         conf[f"{_LOG_STORE}.credentials.provider"] = SDK_V1_ENVIRONMENT
     return conf
-
-
-def _s3a_retries() -> dict[str, str]:
-    """Half a minute instead of many for an endpoint that nobody serves."""
-    return {
-        "spark.hadoop.fs.s3a.connection.establish.timeout": "5s",
-        "spark.hadoop.fs.s3a.attempts.maximum": "3",
-        "spark.hadoop.fs.s3a.retry.limit": "3",
-    }
 
 
 def _executor_settings(settings: WorkerSettings, home: Path) -> dict[str, str]:
@@ -160,7 +145,7 @@ def environment(settings: WorkerSettings, environ: Mapping[str, str] = os.enviro
         # The coordinator's DynamoDB client would try a dead endpoint eleven times.
         "AWS_MAX_ATTEMPTS": "4",
     }
-    if settings.deployment.is_local:
+    if is_in_driver(settings.master):
         own["SPARK_LOCAL_IP"] = "127.0.0.1"
     return kept | own | _credential_variables(settings.credentials)
 

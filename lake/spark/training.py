@@ -30,7 +30,7 @@ def _practise(spark: Any, table: str) -> None:
 
     report = Report(lambda **message: None)
     create_table.run(
-        spark, {"table": table, "columns": "id BIGINT, name STRING, day STRING", "partition_by": ["day"]}, report
+        spark, create_table.job(table, "id BIGINT, name STRING, day STRING", partition_by=["day"]).params, report
     )
     for _ in range(2):
         spark.sql(f"INSERT INTO {delta_path(table)} SELECT id, 'name', 'day' FROM range(20)").collect()  # noqa: S608 - ours

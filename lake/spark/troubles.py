@@ -12,9 +12,7 @@ WITHOUT_ROOM = "DISK_FULL"
 
 _WORKER = "An exception was thrown from the Python worker"
 _PYTHON = re.compile(r"^(?:[a-z_][\w.]*\.)?([A-Z]\w*): (.+)$", re.MULTILINE)
-_AWS = re.compile(
-    r"(\S+)(?: on (\S.*?))? failed: .* \(([\w.]+)(?:, request [^)]*)?\)(?:; the permission (\S+) is missing)?\."
-)
+_AWS_CODE = re.compile(r" \(([\w.]+)(?:, request [^)]*)?\)(?:; the permission \S+ is missing)?\.$")
 # Keys may hold blanks, so that a place ends where a sentence does.
 _PLACE = re.compile(r"s3[an]?://([^/\s`'\"]+)(/[^\n`'\"]*?)?(?=[`'\"\n]|: |\. |\.?$)", re.MULTILINE)
 
@@ -38,19 +36,11 @@ def _of_python(text: str) -> SparkError | None:
     if not raised:
         return None
     name, said = raised[-1]
-    if name != "AwsError":
-        no_space = "[Errno 28]" in said
-        return _disk_full(name, said) if no_space else SparkError(name, "", said.strip())
-    parts = _AWS.fullmatch(said.strip())
-    if parts is None:
-        return SparkError(name, "", said.strip())
-    operation, where, code, permission = parts.groups()
-    if code == "NoSuchBucket":
-        return _no_bucket(name, where or said)
-    if permission:
-        cure = f"grant {permission} to the role of the connection, then try again."
-        return SparkError(name, "ACCESS_DENIED", f"S3 denies {operation} on {where}: {cure}")
-    return SparkError(name, code, said.strip())
+    if "[Errno 28]" in said:
+        return _disk_full(name, said)
+    # What an AwsError says of itself ends with its code.
+    code = _AWS_CODE.search(said.strip()) if name == "AwsError" else None
+    return SparkError(name, code[1] if code else "", said.strip())
 
 
 def _no_bucket(kind: str, text: str) -> SparkError:
@@ -74,12 +64,6 @@ def _unreadable(kind: str, text: str) -> SparkError:
     return SparkError(
         REFUSED, "FILE_UNREADABLE", f"{_place(text)} cannot be read, as {why}: start anew with a whole one."
     )
-
-
-def _raised(kind: str, text: str) -> SparkError:
-    """What a query of our own raises is a sentence already."""
-    said = re.split(r" SQLSTATE: |\n", text.removeprefix("[USER_RAISED_EXCEPTION]").strip(), maxsplit=1)[0]
-    return SparkError(REFUSED, "USER_RAISED_EXCEPTION", said)
 
 
 def _disk_full(kind: str, text: str) -> SparkError:
@@ -107,12 +91,10 @@ def _place(text: str) -> str:
 _TROUBLES: tuple[tuple[re.Pattern[str], Tell], ...] = (
     (re.compile(r"No space left on device|Disk quota exceeded"), _disk_full),
     (re.compile(r"OutOfMemoryError|Java heap space|GC overhead limit|UNABLE_TO_ACQUIRE_MEMORY"), out_of_memory),
-    (re.compile(r"\[USER_RAISED_EXCEPTION\]"), _raised),
     (re.compile(r"`?s3[an]?://[^\n]{0,2000}?(?:NoSuchBucket|Bucket does not exist)"), _no_bucket),
     (re.compile(r"\b(?:ExpiredToken|InvalidAccessKeyId|SignatureDoesNotMatch)\b"), _credentials),
     (re.compile(r"AccessDeniedException: `?s3[an]?://"), _denied),
     (re.compile(r"\[PATH_NOT_FOUND\]|\[FAILED_READ_FILE\.FILE_NOT_EXIST\]"), _missing),
     (re.compile(r"FileNotFoundException: (?:No such file or directory: )?`?s3[an]?://"), _missing),
-    (re.compile(r"\[FAILED_READ_FILE\b[^\]]*\]|\[CANNOT_READ_FILE_FOOTER\]|Malformed ORC file"), _unreadable),
-    (re.compile(r"InvalidProtocolBufferException"), _unreadable),
+    (re.compile(r"\[FAILED_READ_FILE\b[^\]]*\]|\[CANNOT_READ_FILE_FOOTER\]"), _unreadable),
 )

@@ -9,28 +9,55 @@ import select
 import shutil
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any, NoReturn, TextIO
 
 from lake.spark.errors import SparkRefused, describe
-from lake.spark.jobs.registry import JOBS
+from lake.spark.jobs import (
+    append_probe,
+    backup_copy,
+    backup_plan,
+    backup_reconcile,
+    create_table,
+    describe_table,
+    drop_coordinated_commits,
+    enable_coordinated_commits,
+    rehearse,
+    remove_leftover_feature,
+)
 from lake.spark.jobs.report import Report
 from lake.spark.liveness import BEYOND_REPAIR, Liveness
 from lake.spark.messages import Json, SparkError, decode, encode
 from lake.spark.session import start_session
-from lake.spark.task_progress import reporting_tasks
 
 PARENT_EVERY_SECONDS = 1.0
+TASKS_EVERY_SECONDS = 0.5
 STARTING = {
     "Start Java": "A JVM starts and loads its classes; the next job finds it warm.",
     "Start Spark": "Spark's context comes up in it.",
     "Open the session": "Delta, S3A and the catalogue are loaded.",
 }
 """What each long part of a cold start waits for."""
+JOBS: dict[str, Any] = {
+    job.KIND: job.run
+    for job in (
+        append_probe,
+        backup_copy,
+        backup_plan,
+        backup_reconcile,
+        create_table,
+        describe_table,
+        drop_coordinated_commits,
+        enable_coordinated_commits,
+        rehearse,
+        remove_leftover_feature,
+    )
+}
+"""What does each kind of job: a function of the session, the job's parameters and a Report, which returns a dict."""
 
 
 class Out:
@@ -52,11 +79,13 @@ def main() -> int:
     out, leash = Out(_own_stdout()), Leash(_own_stdin())
     start = leash.requests.get()
     try:
-        spark = start_session(start["conf"], step=partial(_began_step, out))
+        spark = start_session(
+            start["conf"], step=lambda name: out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
+        )
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is to hear of it
         out.send(kind="error", error=asdict(describe(error)))
         return 1
-    out.send(kind="ready", spark=str(spark.version))
+    out.send(kind="ready")
     alive = Liveness(spark)
     alive.watch(lambda trouble: _end(out, trouble))
     while True:
@@ -68,10 +97,6 @@ def main() -> int:
         if (trouble := alive.trouble()) is not None:
             _end(out, trouble)
         _run(spark, request, out, alive)
-
-
-def _began_step(out: Out, name: str) -> None:
-    out.send(kind="step", name=name, waits_for=STARTING.get(name, ""))
 
 
 def _run(spark: Any, request: Json, out: Out, alive: Liveness) -> None:
@@ -92,6 +117,31 @@ def _run(spark: Any, request: Json, out: Out, alive: Liveness) -> None:
         out.send(kind="error", error=asdict(told))
     else:
         out.send(kind="result", result=result)
+
+
+@contextmanager
+def reporting_tasks(spark: Any, report: Report) -> Iterator[None]:
+    """Report how many of Spark's tasks are done, for as long as the block lasts."""
+    tracker, ended = spark.sparkContext.statusTracker(), Event()
+
+    def look() -> None:
+        from py4j.protocol import Py4JError
+
+        while not ended.wait(TASKS_EVERY_SECONDS):
+            try:
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            except (Py4JError, OSError):
+                return  # the JVM is gone, of which the job itself will tell
+            if known := [stage for stage in stages if stage is not None]:
+                report.tasks(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
+
+    thread = Thread(target=look, name="tasks", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(timeout=5)
 
 
 def _end(out: Out, trouble: SparkError) -> NoReturn:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from threading import Thread
 
 from lake.backup.completion_report import (
-    ReportManifest,
     ResultFile,
     report_folder,
     write_report_manifest,
@@ -85,7 +84,7 @@ def _report(job: Job, results: list[TaskResult]) -> None:
     bucket, _ = stored.split_arn(text(job.request, "Report/Bucket"))
     folder = report_folder(text(job.request, "Report/Prefix"), job.id)
     files = [_file(bucket, folder, succeeded, results) for succeeded in (True, False)]
-    manifest = write_report_manifest(ReportManifest(datetime.now(UTC), tuple(file for file in files if file)))
+    manifest = write_report_manifest([file for file in files if file], datetime.now(UTC))
     stored.write(bucket, f"{folder}manifest.json", manifest)
     stored.write(bucket, f"{folder}manifest.json.md5", _md5(manifest).encode())
 

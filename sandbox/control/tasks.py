@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 from moto.core.exceptions import ServiceException
 
-from lake.backup import batch_manifest
+from lake.backup.batch_manifest import FIELDS, read_lines
 from lake.backup.objects import FileUnreadable, ManifestObject, TaskResult
 from sandbox.control import stored
 from sandbox.control.jobs import Job
@@ -44,10 +44,11 @@ def read_manifest(request: Element) -> list[ManifestObject]:
     if etag != wanted:
         sentence = f"The manifest s3://{bucket}/{key} has the ETag {etag}, and the job was given {wanted}."
         raise ManifestRefused("ManifestETagMismatch", sentence)
-    fields = [(member.text or "").strip() for member in request.iterfind("Manifest/Spec/Fields/member")]
+    fields = tuple((member.text or "").strip() for member in request.iterfind("Manifest/Spec/Fields/member"))
+    if fields != FIELDS:
+        raise ManifestRefused("ManifestMalformed", f"The sandbox reads manifests of {FIELDS}, and none of {fields}.")
     try:
-        lines = io.StringIO(bytes(found.value).decode(), newline="")
-        objects = list(batch_manifest.read_lines(lines, fields))
+        objects = list(read_lines(io.StringIO(bytes(found.value).decode(), newline="")))
     except (FileUnreadable, UnicodeDecodeError) as error:
         raise ManifestRefused("ManifestMalformed", str(error)) from error
     if not objects:

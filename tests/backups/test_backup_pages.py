@@ -112,15 +112,6 @@ def test_the_status_page_is_headed_by_what_needs_a_person_most(viewer, prepare, 
     assert [word for word in words if word not in said] == []
 
 
-def test_thirty_days_are_drawn_and_told(viewer):
-    plan = make_plan()
-    for day in range(1, 6):
-        make_run(plan, age=timedelta(days=day))
-    make_run(plan, "failed", age=timedelta(days=7))
-    html = flat(viewer.get("/backups/"))
-    assert 'aria-label="lake-nightly, 30 days: 5 copied, 1 failed, 1 without a run"' in html
-
-
 def test_the_status_page_asks_a_bounded_number_of_questions_per_plan(viewer):
     def questions() -> int:
         with CaptureQueriesContext(database) as captured:
@@ -259,11 +250,6 @@ def test_a_failed_stage_does_not_repeat_the_sentence_of_its_run(viewer):
     run = make_run(make_plan(), "failed", sentence=NO_ROLE, error_code="CopyJobRefused")
     run.stages.filter(name="cost_gate").update(state="failed", detail=NO_ROLE)
     assert text(viewer, address(run)).count("S3 refused copy job 1") == 1
-
-
-def test_tables_of_a_run_lead_to_the_list(viewer):
-    html = flat(viewer.get(address(make_run(make_plan()))))
-    assert 'href="/tables/?q=sales/orders"><bdi>sales.orders</bdi></a>' in html
 
 
 def test_what_is_left_over_can_be_taken_along(viewer):

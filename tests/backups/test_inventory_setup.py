@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from backups.actions import ask_for_inventory
-from backups.inventory_setup import KIND, InventoryOptions, PlaceUnfit, configuration_of, differences
+from backups.inventory_setup import KIND, PlaceUnfit, configuration_of, differences
 from backups.models import Plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
@@ -51,12 +51,12 @@ def bucket_of(plan) -> str:
     return plan.source.split("/")[2]
 
 
-def set_up(plan, choice=InventoryOptions(), **options) -> Job:  # noqa: B008 - frozen
-    return ask_for_inventory(Actor.command(), plan, choice, enqueue=False, **options)
+def set_up(plan, *choice, **options) -> Job:
+    return ask_for_inventory(Actor.command(), plan, *choice, enqueue=False, **options)
 
 
 def test_the_place_of_the_plan_says_where_s3_delivers(plan):
-    wanted = configuration_of(plan, InventoryOptions("ORC", "Weekly"))
+    wanted = configuration_of(plan, "ORC", "Weekly")
 
     assert (wanted.id, wanted.destination_prefix, wanted.prefix) == ("levee-warehouse", "daily", "warehouse/")
     assert wanted.destination_bucket.startswith("lists-")
@@ -68,11 +68,11 @@ def test_the_place_of_the_plan_says_where_s3_delivers(plan):
 def test_a_place_where_s3_would_not_deliver_is_refused_with_one_that_fits(place):
     plan = make_plan(inventory=place)
     with pytest.raises(PlaceUnfit, match=r"for example to s3a://lists/lake/levee-warehouse-daily/"):
-        configuration_of(plan, InventoryOptions())
+        configuration_of(plan)
 
 
 def test_more_columns_than_are_needed_are_no_difference(plan):
-    wanted = configuration_of(plan, InventoryOptions())
+    wanted = configuration_of(plan)
     assert differences(replace(wanted, fields=(*wanted.fields, "ObjectOwner")), wanted) == ()
     assert differences(replace(wanted, enabled=False), wanted) == ("enabled",)
 
@@ -82,14 +82,14 @@ def test_the_configuration_is_put_read_again_and_then_left_as_it_is(plan):
 
     assert job.state == "succeeded", job.error_text
     assert "the first list can take 48 hours" in job.message
-    assert differences(stored(plan), configuration_of(plan, InventoryOptions())) == ()
+    assert differences(stored(plan), configuration_of(plan)) == ()
     entry = AuditEntry.objects.filter(action="backup.plan").latest("id")
     assert entry.after["id"] == "levee-warehouse"
     assert "nothing was changed" in set_up(plan).message
 
 
 def test_another_of_the_same_id_stays_unless_it_is_to_be_replaced(plan):
-    set_up(plan, InventoryOptions("CSV"))
+    set_up(plan, "CSV")
 
     refused = set_up(plan)
     assert refused.state == "failed"

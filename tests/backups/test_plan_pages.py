@@ -7,11 +7,10 @@ import pytest
 from django.test import Client
 
 from backups.models import Plan
-from backups.policies.jobs import PREFLIGHT_KIND
+from backups.policies.preflight import PREFLIGHT_KIND
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from dashboard.declaration.differences import read_declaration
 from dashboard.jobs.models import Job, JobState
 from tests.backups.page_records import NOW, connection, make_plan
 from tests.builders.people import signed_in
@@ -58,22 +57,6 @@ def test_a_plan_is_added_and_audited(admin):
     assert (entry.target_label, entry.after["schedule"]) == ("lake-nightly", "0 3 * * *")
 
 
-def test_what_the_form_stores_is_what_the_file_would_declare(admin):
-    admin.post("/backups/new/", FORM)
-    plan = Plan.objects.get()
-    declared = {
-        **{key: FORM[key] for key in ("name", "connection", "vault_connection", "source", "destination", "schedule")},
-        "cost_ceiling_usd": 40.5,
-        "keep": {"daily": 14},
-        "storage_class": "GLACIER_IR",
-        "notify": ["a@acme.example", "b@acme.example"],
-    }
-    [item] = read_declaration({"plans": [declared]})["plans"]
-    for key, value in item.values.items():
-        stored = getattr(plan, key)
-        assert (stored.name if key.endswith("connection") else stored) == value, key
-
-
 def test_the_edit_form_holds_what_is_stored_and_saving_it_changes_nothing(admin):
     admin.post("/backups/new/", FORM)
     html = admin.get(f"{PAGE}edit/").content.decode()
@@ -102,17 +85,11 @@ def test_an_edit_is_audited_with_what_was_before_and_renames_nothing(admin):
         ({"name": "Lake Nightly"}, "is not 1 to 64 of a-z"),
         ({"source": "acme"}, "is not a place in S3"),
         ({"destination": ""}, "This field is required"),
-        ({"schedule": "61 3 * * *"}, "is no minute"),
-        ({"schedule": "0 0 30 2 *"}, "never comes"),
-        ({"cost_ceiling_usd": "-1"}, "not above zero"),
-        ({"cost_ceiling_usd": "1.234"}, "parts of a cent"),
+        ({"schedule": "61 3 * * *"}, "bad minute"),
         ({"objective_hours": "0"}, "greater than or equal to 1"),
         ({"encryption_key": "key"}, "is not an ARN of kms"),
-        ({"role_arn": "levee"}, "is not an ARN of iam"),
         ({"notify": "nobody"}, "is not a mail address"),
         ({"engine": "rsync"}, "not one of the available choices"),
-        ({"connection": "elsewhere"}, "not one of the available choices"),
-        ({"evidence": "C:/"}, "is not a place in S3"),
         ({"source": "s3a://b/\0"}, "Null characters"),
     ],
 )
@@ -130,8 +107,9 @@ def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
     make_plan()
     html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode())
     assert word in html
-    for name in ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID"):
-        assert name in html
+    names = ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID")
+    for said in (*names, "add these statements to what is there"):
+        assert said in html
     Connection.objects.filter(name="prod").update(role_arn="arn:aws:iam::111111111111:role/levee")
     Plan.objects.update(role_arn="arn:aws:iam::222222222222:role/batch/copies")
     html = signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode()

@@ -7,20 +7,12 @@ from lake.backup.completion_report import FAILED, SUCCEEDED
 from lake.backup.objects import FileUnreadable, ManifestObject, TaskResult, decoded_key, encoded_key
 
 COLUMNS = 7
-NULL_VERSION = "null"
 
 
-def write_lines(objects: Iterable[ManifestObject], *, with_versions: bool = False) -> Iterator[str]:
-    """One line for each object, of FIELDS or FIELDS_WITH_VERSIONS.
-
-    An object without a version id gets the id "null", since S3 fails every task whose id is empty. Raises
-    FileUnreadable for what a line cannot hold.
-    """
+def write_lines(objects: Iterable[ManifestObject]) -> Iterator[str]:
+    """One line for each object."""
     for one in objects:
-        if not one.bucket or not one.key:
-            raise FileUnreadable(f"A manifest needs a bucket and a key, and got {one.bucket!r} and {one.key!r}.")
-        version = f",{one.version_id or NULL_VERSION}" if with_versions else ""
-        yield f"{one.bucket},{encoded_key(one.key)}{version}\n"
+        yield f"{one.bucket},{encoded_key(one.key)}\n"
 
 
 def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
@@ -36,13 +28,13 @@ def read_results(lines: Iterable[str]) -> Iterator[TaskResult]:
 def _result(row: Sequence[str], line: int) -> TaskResult:
     if len(row) != COLUMNS:
         raise FileUnreadable(f"Line {line} of the report has {len(row)} columns instead of {COLUMNS}.")
-    bucket, key, version_id, word, fifth, sixth, message = row
+    bucket, key, _, word, fifth, sixth, message = row
     if word not in {SUCCEEDED, FAILED}:
         raise FileUnreadable(f"Line {line} of the report says neither succeeded nor failed: {word!r}.")
     status, code = (fifth, sixth) if _is_status(fifth) else (sixth, fifth)
     if not _is_status(status):
         raise FileUnreadable(f"Line {line} of the report has no HTTP status: {fifth!r}, {sixth!r}.")
-    return TaskResult(bucket, decoded_key(key), word == SUCCEEDED, int(status), code, message, version_id)
+    return TaskResult(bucket, decoded_key(key), word == SUCCEEDED, int(status), code, message)
 
 
 def _is_status(text: str) -> bool:

@@ -3,20 +3,18 @@
 It lives in an environment of its own under LEVEE_HOME, made once, because the newest deltalake is in this one.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 from types import TracebackType
 from typing import Any, Self
 
+from lake.spark.jars import alone
 from sandbox.client import Client
 from sandbox.ground import DELTA_LOG
 from tests.jars_home import JARS_HOME
@@ -114,7 +112,7 @@ def environment() -> Path:
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
     stamp = ENVIRONMENT / "stamp"
     ENVIRONMENT.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(ENVIRONMENT.parent / "environments.lock"):
+    with alone(ENVIRONMENT.parent / "environments.lock"):
         if not (stamp.exists() and stamp.read_text() == wanted):
             uv = uv_on_path() or str(VENV / "bin" / "uv")
             _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENT))
@@ -122,13 +120,6 @@ def environment() -> Path:
             _run(uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(REQUIREMENTS))
             stamp.write_text(wanted)
     return ENVIRONMENT
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def _run(*words: str) -> None:

@@ -3,11 +3,11 @@
 import pytest
 
 from coordinator.coordination.checks import Operation
-from dashboard.jobs.models import Job, JobState
 from sandbox.coordinated import take_back_backfill
 from tests.conformance.conftest import BUCKET
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
+from tests.conformance.test_enable_and_drop import succeeded
 
 pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 
@@ -24,11 +24,6 @@ NAMES = {
     "substitutions": "a\\b $x ${spark.app.name}",
     "what is left of ASCII": "!(~^|<>),_-.",
 }
-
-
-def succeeded(job: Job) -> Job:
-    assert job.state == JobState.SUCCEEDED, (job.error_code, job.message)
-    return job
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())

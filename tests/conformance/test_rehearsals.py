@@ -12,6 +12,7 @@ from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from sandbox.log_store_writer import file_name
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
+from tests.conformance.test_enable_and_drop import plain, succeeded
 
 pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 
@@ -44,13 +45,7 @@ def protocol_of(table: Coordinated) -> dict[str, Any]:
 
 
 def of(job: Job) -> dict[str, Any]:
-    assert job.state == JobState.SUCCEEDED, (job.error_code, job.message)
-    return dict(job.result["rehearsal"])
-
-
-def plain(table: Coordinated) -> None:
-    table.create(coordinated=False)
-    table.append(2)
+    return dict(succeeded(job).result["rehearsal"])
 
 
 def coordinated(table: Coordinated) -> None:

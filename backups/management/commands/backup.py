@@ -12,7 +12,7 @@ from backups.actions import ask_for_inventory
 from backups.advancing import advance_here
 from backups.contract import InventoryJson, RunJson
 from backups.documents import plan_document, run_document, run_summary
-from backups.inventory_setup import FORMATS, FREQUENCIES, InventoryOptions, PlaceUnfit
+from backups.inventory_setup import FORMATS, FREQUENCIES, PlaceUnfit
 from backups.models import ACTIVE, Plan, Run, RunState
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
@@ -26,6 +26,7 @@ RUN_VERBS = {
     "retry": "try again what an earlier run left",
     "show": "show one run",
 }
+ENDING = {"reject": actions.reject, "cancel": actions.cancel}
 MOST_RUNS = 100
 HIDDEN = ("copies", "last_run")
 
@@ -65,7 +66,7 @@ class Command(JsonCommand):
         elif name != "show":
             verb.add_argument("--enqueue", action="store_true", help="hand the work to the workers")
             verb.add_argument("--here", action="store_true", help=OWN_SPARK)
-        if name in {"reject", "cancel"}:
+        if name in ENDING:
             verb.add_argument("--reason", default="")
 
     def _verb(self, verbs: Any, name: str, words: str) -> CommandParser:
@@ -128,9 +129,9 @@ class Command(JsonCommand):
         advance_here(run, self.note)
 
     def _inventory(self, plan: str, format: str, frequency: str, replace: bool, enqueue: bool, **_: Any) -> None:
-        found, choice = _plan_named(plan), InventoryOptions(format, frequency)
+        found, how = _plan_named(plan), {"replace": replace, "enqueue": enqueue}
         try:
-            job = ask_for_inventory(Actor.command(), found, choice, replace=replace, enqueue=enqueue)
+            job = ask_for_inventory(Actor.command(), found, format, frequency, **how)
         except PlaceUnfit as error:
             raise Failed(str(error)) from error
         if job.state == JobState.FAILED:
@@ -147,15 +148,11 @@ class Command(JsonCommand):
         if verb in {"prefer", "show"}:
             self._emit(found)
             return
-        if verb == "approve":
-            found = actions.approve(actor, found, enqueue=enqueue)
-        elif verb == "retry":
-            found = actions.retry(actor, found, enqueue=enqueue)
+        if verb in ENDING:
+            found = ENDING[verb](actor, found, reason, enqueue=enqueue)
         else:
-            end = actions.reject if verb == "reject" else actions.cancel
-            found = end(actor, found, reason, enqueue=enqueue)
-        wanted = RunState.CANCELLED if verb in {"reject", "cancel"} else None
-        self._follow(found, enqueued=enqueue, own_spark=here, wanted=wanted)
+            found = (actions.approve if verb == "approve" else actions.retry)(actor, found, enqueue=enqueue)
+        self._follow(found, enqueued=enqueue, own_spark=here, wanted=RunState.CANCELLED if verb in ENDING else None)
 
     def _follow(self, run: Run, *, enqueued: bool, own_spark: bool, wanted: RunState | None = None) -> None:
         """Advance the run unless it is the workers', print it, and fail where it ended otherwise than was asked for."""

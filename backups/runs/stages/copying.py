@@ -1,14 +1,11 @@
-"""Fourth stage: the engines copy. S3 Batch Operations by itself while the run looks on, Spark in the run's own job."""
+"""Fourth stage: S3 Batch Operations copies by itself while the run looks on, Spark in the run's own job."""
 
-from decimal import Decimal
-
-from django.conf import settings
 from django.db.models import Sum
 
 from backups.models import CopyJob, Plan, Stage
 from backups.outcomes import OVER
 from backups.runs import prices
-from backups.runs.stages.cost_gate import work_of
+from backups.runs.stages.cost_gate import items_of
 from backups.runs.work import Done, Elsewhere, StageAnswer, Waiting, Work
 
 WAIT_SECONDS = 30.0
@@ -17,10 +14,11 @@ WAIT_SECONDS = 30.0
 def advance(work: Work) -> StageAnswer:
     for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
         _follow(work, row)
-    if not work.has_spark and any(not row.is_over for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK)):
-        return Elsewhere()
-    for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK):
-        _follow(work, row)
+    for row in work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER):
+        if not work.has_spark:
+            return Elsewhere()
+        work.context.check_cancelled()
+        work.save_status(row, work.pipeline.copy(row))
     return _summary(work)
 
 
@@ -28,14 +26,13 @@ def cancel(work: Work) -> StageAnswer:
     """Ask every copy job to end and wait until each has."""
     waiting = 0
     work.run.copy_jobs.filter(engine=Plan.Engine.SPARK).exclude(status__in=OVER).update(status="Cancelled")
-    engine = work.engines[Plan.Engine.S3_BATCH]
     for row in work.run.copy_jobs.filter(engine=Plan.Engine.S3_BATCH):
         if not row.aws_job_id:
             # The job may stand at AWS although its id was never stored; the token finds it.
-            work.save_status(row, engine.create(row))
+            work.save_status(row, work.batch.create(row))
         if not row.is_over:
-            engine.cancel(row)
-            work.save_status(row, engine.look(row))
+            work.batch.cancel(row)
+            work.save_status(row, work.batch.look(row))
         waiting += not row.is_over
     if waiting:
         return Waiting(WAIT_SECONDS, f"Waits for the end of {waiting} copy jobs.")
@@ -46,13 +43,12 @@ def _follow(work: Work, row: CopyJob) -> None:
     """Confirm a suspended job, and see where it stands."""
     if row.is_over:
         return
-    engine = work.engines[row.engine]
     if row.status == "Suspended":
-        engine.begin(row)
+        work.batch.begin(row)
     work.context.check_cancelled()
-    status = engine.look(row)
+    status = work.batch.look(row)
     if status.priority != row.priority and status.status not in OVER:
-        engine.set_priority(row)
+        work.batch.set_priority(row)
     work.save_status(row, status)
 
 
@@ -65,11 +61,7 @@ def _summary(work: Work) -> StageAnswer:
     if any(not row.is_over for row in rows):
         words = ", ".join(f"{row.number}: {row.status}" for row in rows if not row.is_over)
         return Waiting(WAIT_SECONDS, f"Copies {total:,} objects, {done:,} done (copy job {words}).")
-    work.save(actual_usd=_actual(work))
+    # What was tried is what AWS bills; its prices are those of the estimate.
+    work.save(actual_usd=prices.total(items_of(work.run)))
     failed = sum(row.failed for row in rows)
     return Done(f"{done - failed:,} of {total:,} tasks succeeded, {failed:,} failed." if rows else "Nothing to copy.")
-
-
-def _actual(work: Work) -> Decimal:
-    """What was tried is what AWS bills; its prices are those of the estimate."""
-    return prices.total(prices.lines(work_of(work.run), settings.BACKUP_PRICES))

@@ -20,7 +20,7 @@ def advance(work: Work) -> StageAnswer:
     run = work.run
     if run.approved_at is not None:
         return Done(f"{run.approved_by_name} approved ${run.estimate_usd}.")
-    items = prices.lines(work_of(run), settings.BACKUP_PRICES)
+    items = items_of(run)
     estimate = prices.total(items)
     work.save(estimate_usd=estimate, estimate_lines=[item.document() for item in items])
     ready = _create_jobs(work)
@@ -32,12 +32,13 @@ def advance(work: Work) -> StageAnswer:
     return _ask(work, estimate, ceiling)
 
 
-def work_of(run: Run) -> prices.Workload:
+def items_of(run: Run) -> tuple[prices.CostItem, ...]:
     """What the manifests of a run cost."""
     manifests = manifests_of(run)
     batch = [one for one in manifests if engine_of(run.plan, one) == Plan.Engine.S3_BATCH]
     large = [one for one in manifests if one.lane == "multipart"]
-    return prices.Workload(
+    return prices.lines(
+        settings.BACKUP_PRICES,
         batch_jobs=len(batch),
         batch_objects=sum(one.objects for one in batch),
         copies=sum(one.objects for one in manifests if one.lane != "multipart"),
@@ -62,8 +63,7 @@ def _create_jobs(work: Work) -> Waiting | None:
     for number, manifest in enumerate(manifests_of(work.run), start=1):
         row = _row(work.run, number, manifest)
         if row.status in {"", "New", "Preparing"}:
-            engine = work.engines[row.engine]
-            work.save_status(row, engine.look(row) if row.aws_job_id else engine.create(row))
+            work.save_status(row, work.batch.look(row) if row.aws_job_id else work.batch.create(row))
         if row.status in {"New", "Preparing"}:
             return Waiting(WAIT_SECONDS, f"Waits until S3 has read the manifest of copy job {number}.")
         if row.total != manifest.objects and row.status != "Failed":
@@ -88,12 +88,15 @@ def manifests_of(run: Run) -> list[Manifest]:
 
 
 def _row(run: Run, number: int, manifest: Manifest) -> CopyJob:
+    """Spark is told nothing before it copies, so that its copy job stands suspended from the first."""
+    engine = engine_of(run.plan, manifest)
     row, _ = CopyJob.objects.get_or_create(
         run=run,
         number=number,
         defaults={
             "lane": manifest.lane,
-            "engine": engine_of(run.plan, manifest),
+            "engine": engine,
+            "status": "Suspended" if engine == Plan.Engine.SPARK else "",
             "token": hashlib.sha256(f"{run.pk} {number} {manifest.etag}".encode()).hexdigest(),
             "manifest_bucket": manifest.bucket,
             "manifest_key": manifest.key,

@@ -21,13 +21,12 @@ WAIT_SECONDS = 60.0
 _NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
-def arrived(s3: S3, place: BucketPrefix) -> list[str]:
-    """The keys of the dated folders under an inventory's place that have a checksum, newest first, at most a few."""
-    folders: list[str] = []
-    for page in s3.list(place.bucket, place.prefix, delimiter="/"):
-        folders += [prefix for prefix in page.prefixes if _FOLDER.fullmatch(_name(prefix))]
+def newest_delivery(s3: S3, place: BucketPrefix) -> str:
+    """The key of the newest dated folder under an inventory's place that has a checksum, "" where there is none."""
+    pages = s3.list(place.bucket, place.prefix, delimiter="/")
+    folders = [prefix for page in pages for prefix in page.prefixes if _FOLDER.fullmatch(_name(prefix))]
     newest = sorted(folders, key=_name, reverse=True)[:NEWEST]
-    return [folder for folder in newest if s3.head(place.bucket, f"{folder}manifest.checksum")]
+    return next((folder for folder in newest if s3.head(place.bucket, f"{folder}manifest.checksum")), "")
 
 
 def verify(
@@ -71,7 +70,7 @@ def advance(work: Work) -> StageAnswer:
 def _next_delivery(work: Work) -> str | Waiting:
     """The folder of the newest delivery; for a run of the schedule only of one that no earlier run has used."""
     run, place = work.run, place_of(work.run.plan.inventory)
-    newest = next(iter(arrived(work.vault.s3, place)), "")
+    newest = newest_delivery(work.vault.s3, place)
     used = _newest_used(run) if run.due_at else ""
     if not newest or _name(newest) <= used:
         why = f"the newest, {_name(newest)}, is in an earlier run already" if newest else "none has arrived yet"
@@ -161,15 +160,8 @@ def ensure_bucket(s3: S3, bucket: str, region: str) -> None:
     except AwsError as error:
         if error.code != "NoSuchBucket":
             raise
-        _create(s3, bucket, region)
-
-
-def _create(s3: S3, bucket: str, region: str) -> None:
-    # us-east-1 is what S3 takes where no region is named, and it may not be named (CreateBucket, LocationConstraint).
-    place = f"<LocationConstraint>{region}</LocationConstraint>" if region != "us-east-1" else ""
-    body = (
-        f'<CreateBucketConfiguration xmlns="{_NAMESPACE}">{place}</CreateBucketConfiguration>'.encode()
-        if place
-        else b""
-    )
-    s3.ask("s3:CreateBucket", bucket, "", method="PUT", body=body, target=f"s3://{bucket}")
+        # us-east-1 is what S3 takes where no region is named, and it may not be named (CreateBucket).
+        place = f"<LocationConstraint>{region}</LocationConstraint>"
+        body = f'<CreateBucketConfiguration xmlns="{_NAMESPACE}">{place}</CreateBucketConfiguration>'
+        sent = b"" if region == "us-east-1" else body.encode()
+        s3.ask("s3:CreateBucket", bucket, "", method="PUT", body=sent, target=f"s3://{bucket}")

@@ -13,7 +13,6 @@ from backups.runs.ports import Reconciled, ReportFile, Reports
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Work, read_pieces, report_of
 from lake.aws.s3 import S3
 from lake.backup.completion_report import (
-    ReportManifest,
     ResultFile,
     read_report_manifest,
     report_folder,
@@ -129,7 +128,9 @@ def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
     place = report_of(row)
     folder = report_folder(place.prefix.removesuffix("/"), row.aws_job_id)
     try:
-        named = _manifest(s3, place.bucket, f"{folder}manifest.json").results
+        body, beside = b"".join(read_pieces(s3, place.bucket, f"{folder}manifest.json")), f"{folder}manifest.json.md5"
+        checksum = s3.get(place.bucket, beside).data if s3.head(place.bucket, beside) else b""
+        named = read_report_manifest(body, checksum)
     except FileUnreadable as error:
         yield error
         return
@@ -138,11 +139,6 @@ def _believed(s3: S3, row: CopyJob) -> Iterator[ReportFile | FileUnreadable]:
             yield _verified(s3, place.bucket, folder, file)
         except FileUnreadable as error:
             yield error
-
-
-def _manifest(s3: S3, bucket: str, key: str) -> ReportManifest:
-    body, beside = b"".join(read_pieces(s3, bucket, key)), f"{key}.md5"
-    return read_report_manifest(body, s3.get(bucket, beside).data if s3.head(bucket, beside) else b"")
 
 
 def _verified(s3: S3, bucket: str, folder: str, file: ResultFile) -> ReportFile:

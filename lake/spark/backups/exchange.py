@@ -20,6 +20,8 @@ DIVIDED_BYTES = 16 * 1024**2
 HASHED_ROWS = 32_768
 """Keys that are hashed at once: their bytes, read a word at a time, stay within a core's cache."""
 WORD = 8
+DIGITS = np.int16
+"""Of numbers of parts and of bytes of a key, which are thousands: 16 bits are sorted in one go by their digits."""
 ODD = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio, as multiplicative hashing takes it."""
 
@@ -96,12 +98,7 @@ def _blob(part: int, kind: str, rows: Any) -> Any:
 def _parts_of(keys: Any, parts: int) -> Any:
     """The part of each key, by a hash of all its bytes that is the same in every process."""
     hashes = [_hashes(*bytes_of(keys.slice(first, HASHED_ROWS))) for first in range(0, len(keys), HASHED_ROWS)]
-    return (np.concatenate(hashes) % np.uint64(parts)).astype(_digits(parts))
-
-
-def _digits(most: int) -> Any:
-    """The type of numbers up to that one: those of 16 bits are sorted in one go by their digits."""
-    return np.int16 if most <= np.iinfo(np.int16).max else np.int32
+    return (np.concatenate(hashes) % np.uint64(parts)).astype(DIGITS)
 
 
 def _hashes(data: Any, offsets: Any) -> Any:
@@ -114,7 +111,7 @@ def _hashes(data: Any, offsets: Any) -> Any:
     words = np.ndarray(len(data) + 1, "<u8", padded.data, strides=(1,))
     starts, lengths = offsets[:-1], np.diff(offsets)
     # The longest first, so that those which have a word at some place are always the first ones.
-    order = np.argsort(-lengths.astype(_digits(lengths.max())), kind="stable")
+    order = np.argsort(-lengths.astype(DIGITS), kind="stable")
     starts, lengths = starts[order], lengths[order]
     last = words[starts + np.maximum(lengths - WORD, 0)]
     short = np.flatnonzero(lengths < WORD)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from lake.aws.access import Access, Lake, open_lake
+from lake.aws.access import Access, open_lake
 from lake.aws.s3 import S3
 from lake.aws.wire import RetryPolicy
 from lake.backup.objects import BucketPrefix
@@ -29,22 +29,12 @@ def access_of(spark: Any) -> Access:
     return Access(region, endpoint_url=origin)
 
 
+@cache
 def s3_of(access: Access) -> S3:
     """The S3 of this Python process, kept open for the tasks to come; its credentials are the process's own."""
-    return _lake_at(access.region, access.endpoint_url).s3
-
-
-@cache
-def _lake_at(region: str, endpoint_url: str) -> Lake:
-    return open_lake(Access(region, endpoint_url=endpoint_url), parallel=THREADS, retry_policy=RETRY_POLICY)
+    return open_lake(access, parallel=THREADS, retry_policy=RETRY_POLICY).s3
 
 
 def slots(spark: Any) -> int:
     """How many tasks run at once, as far as Spark knows."""
-    from pyspark.sql import functions as sql
-
-    # A session of a server's has no context; the same number is then told by a query.
-    if context := getattr(spark, "sparkContext", None):
-        return int(context.defaultParallelism)
-    numbered = spark.range(0, 100_000).select(sql.spark_partition_id().alias("slot"))
-    return int(numbered.agg(sql.max("slot")).first()[0]) + 1
+    return int(spark.sparkContext.defaultParallelism)

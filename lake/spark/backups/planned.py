@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
 from lake.backup.objects import BucketPrefix
@@ -102,8 +103,6 @@ def kept(rows: Any, folder: BucketPrefix) -> Any:
 
 def planned_files(written: Any) -> list[PlannedFile]:
     """The files that rows of WRITTEN tell of."""
-    from pyspark.sql import functions as sql
-
     sums = [sql.sum(name).alias(name) for name in ("objects", "bytes")]
     rows = written.groupBy("lane", "file", "manifest_etag").agg(*sums).collect()
     files = (PlannedFile(row[0], row[1], row[2], int(row["objects"]), int(row["bytes"])) for row in rows)

@@ -12,7 +12,6 @@ beginning is kept, and its rest names no bucket.
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from lake.spark.backups.stored import whole
 from lake.spark.backups.tasks import Batches, Share, shares_of
 from lake.spark.errors import SparkRefused
 
+REPORTED = "reported"
 COLUMNS = ("bucket", "key", "version_id", "task_status", "fifth", "sixth", "message")
 LOOK_AHEAD = 64 * 1024
 """How far behind a share's end its last line's is looked for at first, in bytes."""
@@ -45,9 +45,9 @@ def reported_schema() -> Any:
 def file_shares(files: Iterable[Mapping[str, Any]]) -> list[Share]:
     """Result files {"bucket", "key", "size", "etag"} in shares, which are read as long as each has that ETag."""
     return [
-        replace(share, etag=str(one["etag"]))
+        share
         for one in files
-        for share in shares_of(str(one["bucket"]), str(one["key"]), int(one["size"]))
+        for share in shares_of(one["bucket"], one["key"], int(one["size"]), etag=one["etag"], kind=REPORTED)
     ]
 
 
@@ -60,7 +60,7 @@ def report_shares(access: Access, places: list[BucketPrefix]) -> list[Share]:
         for page in s3.list(place.bucket, place.prefix)
         for found in page.objects
         if _RESULTS.search(found.key)
-        for share in shares_of(place.bucket, found.key, found.size)
+        for share in shares_of(place.bucket, found.key, found.size, kind=REPORTED)
     ]
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from pyspark.sql import functions as sql
+
 from lake.backup.objects import BucketPrefix
 from lake.spark.backups.live import ACTIONS, Logs, file_actions
 
@@ -25,8 +27,6 @@ def without_pool(laned: Any, pool: Any, *, lanes: Sequence[str]) -> Any:
     `pool` has pool_key, pool_size and pool_etag. Rows of other lanes than `lanes` stay as they are, and so
     do those of Delta logs.
     """
-    from pyspark.sql import functions as sql
-
     left = laned.withColumn("_hash", sql.xxhash64("key", "size", "etag"))
     right = pool.withColumn("_pool_hash", sql.xxhash64("pool_key", "pool_size", "pool_etag"))
     matches = (
@@ -48,8 +48,6 @@ def leave_out(objects: Any, actions: Any, unread: Any, *, since: datetime) -> An
     was live at some moment after `since`, with its deletion vectors, change data written after `since`, and what
     VACUUM does not take for the table's own: hidden files and folders, and the metadata of Iceberg.
     """
-    from pyspark.sql import functions as sql
-
     col, table = sql.col, sql.col("table")
     needed = _needed(actions, since).withColumn("_needed_hash", sql.xxhash64("_needed"))
     matches = (col("_hash") == col("_needed_hash")) & same(col("key"), col("_needed"))
@@ -68,8 +66,6 @@ def leave_out(objects: Any, actions: Any, unread: Any, *, since: datetime) -> An
 
 def unread_tables(actions: Any) -> Any:
     """Tables whose log cannot be read, or has other files than a `.crc` counts, and why: `table` and `problem`."""
-    from pyspark.sql import functions as sql
-
     col = sql.col
     named = actions.where(col("problem").isNotNull()).groupBy("table").agg(sql.min("problem").alias("problem"))
     counted = actions.where(col("counted").isNotNull()).select("table", "counted", col("version").alias("of"))
@@ -94,8 +90,6 @@ def references_told(actions: Any, *, since: datetime) -> dict[str, Any]:
     """Files that tables name by an absolute path, as shallow clones do: inside the bucket, where they are copied with
     it, and outside of it, where they are not; and the first tables that do so.
     """
-    from pyspark.sql import functions as sql
-
     col = sql.col
     kept = _last(actions).where(_is_needed(since) & col("last.is_absolute"))
     is_inside = sql.size("last.keys") > 0
@@ -114,23 +108,17 @@ def references_told(actions: Any, *, since: datetime) -> dict[str, Any]:
 
 def _needed(actions: Any, since: datetime) -> Any:
     """The distinct keys that tables need."""
-    from pyspark.sql import functions as sql
-
     keys = _last(actions).where(_is_needed(since)).select(sql.explode("last.keys").alias("_needed"))
     return keys.distinct()
 
 
 def _is_needed(since: datetime) -> Any:
-    from pyspark.sql import functions as sql
-
     removed_at = sql.col("last.removed_at")
     return sql.col("last.is_add") | removed_at.isNull() | (removed_at >= int(since.timestamp() * 1000))
 
 
 def _last(actions: Any) -> Any:
     """The newest action of each file of each table; an add goes before a remove of the same version."""
-    from pyspark.sql import functions as sql
-
     files = actions.where(sql.col("name").isNotNull())
     whole = sql.struct("version", "is_add", "removed_at", "is_absolute", "keys")
     return files.groupBy("table", "name", "vector_id").agg(sql.max(whole).alias("last"))

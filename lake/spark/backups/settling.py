@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
@@ -23,13 +24,13 @@ from lake.backup.objects import BucketPrefix
 from lake.spark.backups.exchange import BLOBS, conformed, divided, together
 from lake.spark.backups.outcomes import SAFE, side_by_side, with_outcomes
 from lake.spark.backups.places import THREADS, s3_of
-from lake.spark.backups.reports import report_batches, reported_schema
+from lake.spark.backups.reports import REPORTED, report_batches, reported_schema
 from lake.spark.backups.stored import parquet_batches, whole
 from lake.spark.backups.tasks import Batches, BatchStep, Share, balanced, keep_modules, run_tasks, shares_of
 from lake.spark.backups.tuning import ROWS_PER_PARTITION
 from lake.spark.errors import SparkRefused
 
-PLANNED, REPORTED, THERE, PROVED = "planned", "reported", "there", "proved"
+PLANNED, THERE, PROVED = "planned", "there", "proved"
 KEPT = ("key", "size", "etag", "modified_at", "table", "lane", "outcome", "code")
 EXAMPLES = 5
 MOST_PARTS = 4_096
@@ -37,14 +38,6 @@ MOST_PARTS = 4_096
 _SAFE_CAUSES = frozenset((outcome, "") for outcome in SAFE)
 COUNTED = "outcome string, code string, table string, objects bigint, bytes bigint, examples array<string>"
 """How many objects of a table, and bytes, have an outcome and code in one part, with up to EXAMPLES keys."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShareOfKind:
-    """A share of a file whose rows are of that kind."""
-
-    kind: str
-    share: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +85,10 @@ def sizes_of(access: Access, bucket: str, keys: Sequence[str]) -> list[int]:
         return list(pool.map(size, keys))
 
 
-def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> list[ShareOfKind]:
+def reads_of(access: Access, kind: str, bucket: str, keys: Sequence[str]) -> list[Share]:
     """What is to be read of Parquet files that hold rows of that kind."""
     sized = zip(keys, sizes_of(access, bucket, keys), strict=True)
-    return [ShareOfKind(kind, share) for key, size in sized for share in shares_of(bucket, key, size)]
+    return [share for key, size in sized for share in shares_of(bucket, key, size, kind=kind)]
 
 
 def keys_below(access: Access, place: BucketPrefix) -> list[str]:
@@ -107,10 +100,10 @@ def keys_below(access: Access, place: BucketPrefix) -> list[str]:
     return keys
 
 
-def reading(settling: Settling) -> Callable[[Sequence[ShareOfKind]], Batches]:
+def reading(settling: Settling) -> Callable[[Sequence[Share]], Batches]:
     """Read what is to be read, as rows of BLOBS; those of one kind in common pieces."""
 
-    def read(works: Sequence[ShareOfKind]) -> Batches:
+    def read(works: Sequence[Share]) -> Batches:
         for kind, same in groupby(sorted(works, key=attrgetter("kind")), key=attrgetter("kind")):
             yield from divided(kind, (rows for work in same for rows in _rows(settling, work)), settling.parts)
 
@@ -133,13 +126,13 @@ def _by_source_keys(batches: Batches, destination: BucketPrefix) -> Batches:
         yield conformed(batch.set_column(batch.schema.get_field_index("key"), "key", keys), schema)
 
 
-def _rows(settling: Settling, work: ShareOfKind) -> Batches:
+def _rows(settling: Settling, work: Share) -> Batches:
     if work.kind == REPORTED:
-        yield from report_batches(settling.access, work.share, settling.source_bucket)
+        yield from report_batches(settling.access, work, settling.source_bucket)
         return
     schema = schemas()[work.kind]
     names = [*schema.names, "outcome"] if work.kind == PROVED else schema.names
-    for batch in parquet_batches(settling.access, work.share, names):
+    for batch in parquet_batches(settling.access, work, names):
         yield conformed(_proofs(batch) if work.kind == PROVED else batch, schema)
 
 
@@ -150,16 +143,14 @@ def _proofs(batch: Any) -> Any:
     return batch.filter(pc.and_(is_safe, is_other))
 
 
-def settle(spark: Any, settling: Settling, reads: Sequence[ShareOfKind], others: Any | None = None) -> Any:
+def settle(spark: Any, settling: Settling, reads: Sequence[Share], others: Any | None = None) -> Any:
     """Write one outcome for each planned object, and count them: a row for each outcome and code. Best with EXCHANGE.
 
     `reads` are files, and `others`, if given, rows of BLOBS besides. Outcomes are a Parquet file for each part below
     `kept`: KEPT and `destination_etag`. The rows returned have `objects`, `bytes`, about how many `tables`, and up to
     EXAMPLES keys as `examples` of what is not safe.
     """
-    from pyspark.sql import functions as sql
-
-    tasks = balanced(reads, settling.parts, attrgetter("share.bytes"))
+    tasks = balanced(reads, settling.parts)
     found = run_tasks(spark, tasks, reading(settling), BLOBS)
     if others is not None:
         found = found.union(others)

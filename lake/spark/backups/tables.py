@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
+from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
 from lake.backup.objects import BucketPrefix
@@ -55,7 +56,6 @@ def count_roots(batches: Batches) -> Batches:
 
 def keep_roots(counts: Any, access: Access, folder: BucketPrefix) -> Roots:
     """Write the roots, as many as there are tables, below `folder`; `counts` are rows of ROOT_COUNTS of all tasks."""
-    from pyspark.sql import functions as sql
 
     def write(batches: Batches) -> Batches:
         held = list(batches)

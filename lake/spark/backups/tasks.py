@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from gc import collect, freeze
 from itertools import islice
+from operator import attrgetter
 from typing import Any, TypeVar
 
 SHARE_BYTES = 16 * 1024**2
@@ -28,7 +29,7 @@ BatchStep = Callable[[Batches], Batches]
 class Share:
     """The `number`-th of `of` shares of a stored file; `bytes` is about the size of this share.
 
-    `etag` is that of the file which was verified, "" where none was.
+    `etag` is that of the file which was verified, "" where none was; `kind` says of what kind its rows are.
     """
 
     bucket: str
@@ -37,22 +38,23 @@ class Share:
     number: int = 0
     of: int = 1
     etag: str = ""
+    kind: str = ""
 
 
-def shares_of(bucket: str, key: str, size: int) -> list[Share]:
+def shares_of(bucket: str, key: str, size: int, **more: str) -> list[Share]:
     """As many shares of a file of `size` bytes as hold SHARE_BYTES at most."""
     count = max(1, -(-size // SHARE_BYTES))
-    return [Share(bucket, key, size // count, number, count) for number in range(count)]
+    return [Share(bucket, key, size // count, number, count, **more) for number in range(count)]
 
 
-def balanced(works: Iterable[Work], tasks: int, size: Callable[[Work], int]) -> list[list[Work]]:
-    """What each of at most `tasks` tasks does: the largest works first, each to the task that has least."""
-    held: list[list[Work]] = [[] for _ in range(tasks)]
+def balanced(shares: Iterable[Share], tasks: int) -> list[list[Share]]:
+    """What each of at most `tasks` tasks reads: the largest shares first, each to the task that has least."""
+    held: list[list[Share]] = [[] for _ in range(tasks)]
     least = [(0, number) for number in range(tasks)]
-    for work in sorted(works, key=size, reverse=True):
+    for share in sorted(shares, key=attrgetter("bytes"), reverse=True):
         given, number = heapq.heappop(least)
-        held[number].append(work)
-        heapq.heappush(least, (given + size(work), number))
+        held[number].append(share)
+        heapq.heappush(least, (given + share.bytes, number))
     return [one for one in held if one]
 
 

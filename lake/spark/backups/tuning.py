@@ -49,15 +49,8 @@ def require_room(spark: Any, objects: int) -> None:
 
 
 def divide(spark: Any, rows: int) -> None:
-    """Within `bulk_settings`: let joins of about so many rows have partitions that are small enough."""
+    """While BULK is set: let joins of about so many rows have partitions that are small enough."""
     spark.conf.set("spark.sql.shuffle.partitions", str(max(LEAST_PARTITIONS, -(-rows // ROWS_PER_PARTITION))))
-
-
-@contextmanager
-def bulk_settings(spark: Any) -> Iterator[None]:
-    """Set BULK for as long as the block lasts."""
-    with set_while(spark, BULK):
-        yield
 
 
 @contextmanager

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from operator import attrgetter
 from typing import Any
+
+from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
 from lake.aws.copying import COPY_LIMIT
@@ -31,7 +32,7 @@ from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned
 from lake.spark.backups.selection import LEFT_OUT, live_only, without_pool
 from lake.spark.backups.tables import ROOT_COUNTS, Roots, count_roots, keep_roots, with_tables
 from lake.spark.backups.tasks import Batches, Share, balanced, run_tasks, then
-from lake.spark.backups.tuning import bulk_settings, divide, require_room
+from lake.spark.backups.tuning import BULK, divide, require_room, set_while
 from lake.spark.jobs.report import Report
 
 KIND = "backup_plan"
@@ -85,7 +86,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     back; `listed` is the sum of the others with the manifests' objects. For live files `tables` has `left_out` also,
     `unread` tables, which are copied whole, and `references` to files by absolute paths.
     """
-    with bulk_settings(spark):
+    with set_while(spark, BULK):
         work = _Work(spark, params, access_of(spark), slots(spark), uuid.uuid4().hex[:12], datetime.now(UTC))
         return _plan(work, report)
 
@@ -141,7 +142,7 @@ def _written(
     if params.get("retry") or not chooses:
         report.step("Select what to copy")
         alone = then(laned, write_planned(planning))
-        return run_tasks(work.spark, balanced(source.shares, tasks, attrgetter("bytes")), alone, WRITTEN), {}
+        return run_tasks(work.spark, balanced(source.shares, tasks), alone, WRITTEN), {}
     require_room(work.spark, roots.objects)
     divide(work.spark, roots.objects)
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, object]()
@@ -157,7 +158,7 @@ def _written(
 
 
 def _few(work: _Work, source: InventoryFiles) -> list[list[Share]]:
-    return balanced(source.shares, work.parallel * TASKS_PER_SLOT, attrgetter("bytes"))
+    return balanced(source.shares, work.parallel * TASKS_PER_SLOT)
 
 
 def _tasks(objects: int, parallel: int) -> int:
@@ -189,8 +190,6 @@ def _reading(work: _Work, source: InventoryFiles, columns: Sequence[str]) -> Cal
 
 def _pool(work: _Work) -> Any:
     """What the destination has, by source keys: `pool_key`, `pool_size` and the `pool_etag` that the source has."""
-    from pyspark.sql import functions as sql
-
     destination = place(work.params, "destination")
     there = listed(work.spark, work.access, destination, parallel=work.parallel)
     key = sql.substring(sql.col("key"), sql.lit(len(destination.prefix) + 1), sql.length("key"))
@@ -222,8 +221,6 @@ def _by_lane(files: Iterable[PlannedFile]) -> dict[str, tuple[int, int]]:
 
 def _largest(written: Any) -> list[dict[str, object]]:
     """The largest tables by bytes, with their objects by lane; `written` is of WRITTEN."""
-    from pyspark.sql import functions as sql
-
     named = written.where(sql.col("table").isNotNull() & (sql.col("lane") != LEFT_OUT))
     by_lane = (
         sql.sum(sql.when(sql.col("lane") == lane, sql.col("objects")).otherwise(0)).alias(lane)

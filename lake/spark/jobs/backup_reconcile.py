@@ -16,9 +16,7 @@ from lake.spark.backups.reports import file_shares, report_shares
 from lake.spark.backups.settling import (
     PLANNED,
     PROVED,
-    REPORTED,
     Settling,
-    ShareOfKind,
     keys_below,
     listing,
     parts_for,
@@ -26,7 +24,8 @@ from lake.spark.backups.settling import (
     settle,
     write_none,
 )
-from lake.spark.backups.tuning import EXCHANGE, bulk_settings, require_room, set_while
+from lake.spark.backups.tasks import Share
+from lake.spark.backups.tuning import BULK, EXCHANGE, require_room, set_while
 from lake.spark.jobs.report import Report
 
 KIND = "backup_reconcile"
@@ -48,7 +47,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     facts, copied_until = params["planned"], params.get("copied_until")
     kept = place(params, "folder").below(f"reconciled/{uuid.uuid4().hex[:12]}/")
     destination = place(params, "destination")
-    with bulk_settings(spark):
+    with set_while(spark, BULK):
         access, parallel = access_of(spark), slots(spark)
         report.step("Read the reports")
         objects = facts["planned"]["objects"]
@@ -83,20 +82,17 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, Any]
     }
 
 
-def groups_of(
-    spark: Any, settling: Settling, reads: list[ShareOfKind], others: Any | None = None
-) -> list[dict[str, Any]]:
+def groups_of(spark: Any, settling: Settling, reads: list[Share], others: Any | None = None) -> list[dict[str, Any]]:
     """Settle all; then objects, bytes and tables by outcome and code, the largest first, with examples."""
     with set_while(spark, EXCHANGE):
         groups = [row.asDict() for row in settle(spark, settling, reads, others).collect()]
     return sorted(groups, key=lambda group: (-group["objects"], group["outcome"], group["code"]))
 
 
-def _reads(access: Access, facts: Mapping[str, Any], params: Mapping[str, Any]) -> list[ShareOfKind]:
+def _reads(access: Access, facts: Mapping[str, Any], params: Mapping[str, Any]) -> list[Share]:
     """All files to be read: planned objects but those left out, reports, and what was proved before."""
     places = [BucketPrefix(**one) for one in params.get("reports") or ()]
-    shares = [*report_shares(access, places), *file_shares(params.get("report_files") or ())]
-    reads = [ShareOfKind(REPORTED, share) for share in shares]
+    reads = [*report_shares(access, places), *file_shares(params.get("report_files") or ())]
     reads += reads_of(access, PLANNED, facts["planned"]["bucket"], facts["planned"]["files"])
     if facts.get("pool"):
         pool = place(facts, "pool")

@@ -5,7 +5,7 @@ from typing import Any
 
 from lake.delta.coordinator_properties import coordinator_table_id
 from lake.spark.errors import SparkRefused
-from lake.spark.jobs.parameters import coordinator_properties, quoted_location, table_path, text
+from lake.spark.jobs.parameters import coordinator_properties, quoted_location
 from lake.spark.jobs.properties import table_properties
 from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
@@ -17,14 +17,11 @@ KIND = "create_table"
 def job(table: str, columns: str, *, partition_by: Sequence[str] = (), store: str = "", endpoint: str = "") -> SparkJob:
     """Ask for it: `columns` as CREATE TABLE takes them between its brackets; with `store` it is coordinated.
 
-    SparkRefused for a location, DynamoDB table name or endpoint that cannot be one.
+    SparkRefused for a location that cannot be one.
     """
     quoted_location(table)
     params = {"table": table, "columns": columns, "partition_by": list(partition_by)}
-    if store or endpoint:
-        coordinator_properties(store, endpoint)
-        params |= {"store": store, "endpoint": endpoint}
-    return SparkJob(KIND, params)
+    return SparkJob(KIND, {**params, "store": store, "endpoint": endpoint})
 
 
 def column(name: str, data_type: str, *, nullable: bool = True, comment: str = "") -> str:
@@ -35,12 +32,12 @@ def column(name: str, data_type: str, *, nullable: bool = True, comment: str = "
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the registration's `table_id` ("" without a coordinator) and the new table's properties."""
-    table = table_path(params)
+    table = quoted_location(params["table"])
     report.step("Read the columns")
-    columns = _columns(text(params, "columns"))
-    names = [quote_name(name) for name in params.get("partition_by") or ()]
+    columns = _columns(params["columns"])
+    names = [quote_name(name) for name in params["partition_by"]]
     partition = f" PARTITIONED BY ({', '.join(names)})" if names else ""
-    properties = coordinator_properties(params["store"], params["endpoint"]) if params.get("store") else {}
+    properties = coordinator_properties(params["store"], params["endpoint"]) if params["store"] else {}
     listed = f" TBLPROPERTIES {property_list(properties)}" if properties else ""
     report.step("Create the table", "Delta registers the path in DynamoDB, then writes version 0.")
     spark.sql(f"CREATE TABLE {table} ({columns}) USING delta{partition}{listed}")
@@ -55,26 +52,7 @@ def _columns(ddl: str) -> str:
     schema = StructType.fromDDL(ddl)
     if not isinstance(schema, StructType) or not schema.fields:
         raise SparkRefused(f"{ddl!r} is no list of columns: write name TYPE, name TYPE.")
-    return ", ".join(_field(field) for field in schema.fields)
-
-
-def _field(field: Any, between: str = " ") -> str:
-    unknown = sorted(set(field.metadata) - {"comment", "__CHAR_VARCHAR_TYPE_STRING"})
-    if unknown:
-        raise SparkRefused(f"The column {field.name!r} asks for more than type, NOT NULL and COMMENT: {unknown[0]}.")
-    clauses = "" if field.nullable else " NOT NULL"
-    if comment := field.metadata.get("comment"):
-        clauses += f" COMMENT {quote_text(comment)}"
-    return f"{quote_name(field.name)}{between}{_data_type(field.dataType)}{clauses}"
-
-
-def _data_type(data_type: Any) -> str:
-    from pyspark.sql.types import ArrayType, MapType, StructType
-
-    if isinstance(data_type, ArrayType):
-        return f"ARRAY<{_data_type(data_type.elementType)}>"
-    if isinstance(data_type, MapType):
-        return f"MAP<{_data_type(data_type.keyType)}, {_data_type(data_type.valueType)}>"
-    if isinstance(data_type, StructType):
-        return f"STRUCT<{', '.join(_field(field, ': ') for field in data_type.fields)}>"
-    return str(data_type.simpleString())
+    for field in schema.fields:
+        if unknown := sorted(set(field.metadata) - {"comment", "__CHAR_VARCHAR_TYPE_STRING"}):
+            raise SparkRefused(f"The column {field.name!r} asks for {unknown[0]} besides type, NOT NULL and COMMENT.")
+    return str(schema.toDDL())

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lake.spark.jobs.history import newest_commits
-from lake.spark.jobs.parameters import quoted_location, table_path
+from lake.spark.jobs.parameters import quoted_location
 from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
 
@@ -23,7 +23,7 @@ def job(table: str) -> SparkJob:
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return DESCRIBE DETAIL's columns under their own names, and `history`, newest first."""
-    table = table_path(params)
+    table = quoted_location(params["table"])
     report.step("Read the table")
     row = spark.sql(f"DESCRIBE DETAIL {table}").select(*_COLUMNS, *_SIZES).collect()[0]
     detail = dict(zip((*_COLUMNS, *_SIZES), row, strict=True))

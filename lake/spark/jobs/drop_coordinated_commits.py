@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lake.spark.jobs.history import reporting_commits
-from lake.spark.jobs.parameters import FEATURE, quoted_location, table_path
+from lake.spark.jobs.parameters import FEATURE, quoted_location
 from lake.spark.jobs.properties import table_features
 from lake.spark.jobs.remove_leftover_feature import FEATURES
 from lake.spark.jobs.report import Report
@@ -31,8 +31,8 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     Each commit is a step, and a note tells of it as it happens. TRUNCATE HISTORY is not offered, since Delta refuses it
     for a feature that only writers have to know (DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED).
     """
-    table = table_path(params)
-    finishing = bool(params.get("finishing"))
+    table = quoted_location(params["table"])
+    finishing = params["finishing"]
     report.step(*(SECOND_STEP if finishing else FIRST_STEP))
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(FEATURE)}"
     then = None if finishing else SECOND_STEP

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lake.delta.coordinator_properties import coordinator_table_id
-from lake.spark.jobs.parameters import coordinator_properties, quoted_location, table_path, text
+from lake.spark.jobs.parameters import coordinator_properties, quoted_location
 from lake.spark.jobs.properties import table_properties
 from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
@@ -14,16 +14,15 @@ KIND = "enable_coordinated_commits"
 
 
 def job(table: str, store: str, endpoint: str) -> SparkJob:
-    """Ask for it; SparkRefused for a location, DynamoDB table name or endpoint that cannot be one."""
+    """Ask for it; SparkRefused for a location that cannot be one."""
     quoted_location(table)
-    coordinator_properties(store, endpoint)
     return SparkJob(KIND, {"table": table, "store": store, "endpoint": endpoint})
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the registration's `table_id` and all of the table's properties as they are now."""
-    table = table_path(params)
-    properties = coordinator_properties(text(params, "store"), text(params, "endpoint"))
+    table = quoted_location(params["table"])
+    properties = coordinator_properties(params["store"], params["endpoint"])
     report.step("Make the conversion commit", "Delta registers the table in DynamoDB, then writes one commit.")
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES {property_list(properties)}")
     report.step("Read the table's properties")

@@ -9,11 +9,10 @@ from typing import Any
 from lake.spark.errors import SparkRefused, describe
 from lake.spark.jobs import drop_coordinated_commits, enable_coordinated_commits, remove_leftover_feature
 from lake.spark.jobs.history import newest_commits, spark_errors
-from lake.spark.jobs.parameters import quoted_location, table_path, text
+from lake.spark.jobs.parameters import quoted_location
 from lake.spark.jobs.properties import FEATURE_PREFIX, table_properties
 from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
-from lake.spark.sql import delta_path
 
 KIND = "rehearse"
 CLONE = "Clone the log"
@@ -48,7 +47,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
 
     A protocol is `reader`, `writer` and sorted `features`; what was refused is `kind` and `sentence`.
     """
-    table, scratch = table_path(params), delta_path(text(params, "scratch"))
+    table, scratch = quoted_location(params["table"]), quoted_location(params["scratch"])
     report.step(CLONE, "Delta writes one commit that names the table's files; it copies none.")
     spark.sql(f"CREATE TABLE {scratch} SHALLOW CLONE {table}")
     for act in params["prepare"]:

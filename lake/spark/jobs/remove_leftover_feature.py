@@ -6,7 +6,7 @@ from typing import Any
 
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs.history import reporting_commits
-from lake.spark.jobs.parameters import quoted_location, table_path, text
+from lake.spark.jobs.parameters import quoted_location
 from lake.spark.jobs.properties import table_features
 from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
@@ -19,7 +19,11 @@ FEATURES = ("vacuumProtocolCheck", "inCommitTimestamp")
 def job(table: str, feature: str) -> SparkJob:
     """Ask for it; SparkRefused for a location that cannot be one, and for another feature than these two."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table, "feature": _known(feature)})
+    if feature not in FEATURES:
+        raise SparkRefused(
+            f"{feature!r} is not a feature that coordinated commits leave behind: {', '.join(FEATURES)}."
+        )
+    return SparkJob(KIND, {"table": table, "feature": feature})
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
@@ -28,18 +32,10 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     Where Delta refuses, its condition and sentence are the job's error: history younger than the retention that needs
     the feature, or another feature that depends on it.
     """
-    table, feature = table_path(params), _known(text(params, "feature"))
+    table, feature = quoted_location(params["table"]), params["feature"]
     report.step(f"Remove {feature}", "Delta takes the feature from the protocol, where nothing needs it any more.")
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}"
     commits = reporting_commits(spark, table, lambda: spark.sql(statement), report)
     report.step("Read the table's features")
     features = table_features(spark, table)
     return {"commits": [asdict(commit) for commit in commits], "features": features}
-
-
-def _known(feature: str) -> str:
-    if feature not in FEATURES:
-        raise SparkRefused(
-            f"{feature!r} is not a feature that coordinated commits leave behind: {', '.join(FEATURES)}."
-        )
-    return feature

@@ -8,7 +8,7 @@ import pytest
 
 from backups.policies.documents import policy_documents
 from lake.backup.objects import BucketPrefix
-from tests.backups.policies.plans import NAMES, names
+from tests.backups.policies.plans import names
 
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
 HOSTILE = names(
@@ -35,18 +35,3 @@ def test_a_real_shell_runs_nothing_of_a_name():
     script = policy.cli.replace("aws s3api get-bucket-policy", ":").replace("aws s3api", "printf '%s\\n'")
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
     assert json.loads(said.splitlines()[-1]) == policy.document
-
-
-def test_what_would_replace_a_policy_says_so():
-    notes = {one.code: one.note for one in policy_documents(names(source_key=KEY))}
-    assert "add these statements" in notes["source-bucket"]
-    assert "add this statement" in notes["source-key"]
-    assert notes["batch-role"] == ""
-
-
-def test_a_dated_bucket_says_that_each_date_needs_it():
-    [policy] = [
-        one for one in policy_documents(names(destination=BucketPrefix("v-{date}"))) if one.code == "destination-bucket"
-    ]
-    assert "each date" in policy.note
-    assert policy_documents(NAMES)[0].note == ""

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from backups.models import CopyJob, Plan, Run
+from backups.models import CopyJob, Run
 from backups.outcomes import SAFE, WORTH_RETRY
 from backups.runs.batch_engine import S3BatchEngine
-from backups.runs.ports import CopyEngine, Pipeline, Planned, Reconciled, Reports, UnsafeObjects, Wanted
+from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import report_of
 from dashboard.connections.access import lake_access
 from lake.aws.access import Lake
@@ -31,10 +31,10 @@ RESULTS = re.compile(r"/results/[^/]+\.csv$")
 Objects = dict[str, ObjectSummary]
 
 
-def parts(run: Run, context: object, vault: Lake) -> tuple[Pipeline, dict[str, CopyEngine]]:
+def parts(run: Run, context: object, vault: Lake) -> tuple["PlainPipeline", S3BatchEngine]:
     """Take the place of backups.jobs.parts: S3 Batch Operations as they are, and everything else in plain Python."""
     batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
-    return PlainPipeline(vault), {Plan.Engine.SPARK: PlainEngine(vault), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
+    return PlainPipeline(vault), S3BatchEngine(batch)
 
 
 def objects_at(lake: Lake, place: BucketPrefix) -> Objects:
@@ -102,6 +102,22 @@ class PlainPipeline:
         size = sum(source[key].size for key in keys)
         return Manifest("copy", wanted.folder.bucket, key, written.etag, len(keys), size)
 
+    def copy(self, row: CopyJob) -> JobStatus:
+        text = self._lake.s3.get(row.manifest_bucket, row.manifest_key).data.decode()
+        results = [self._copy(place_of(row.run.destination), one) for one in read_lines(text.splitlines())]
+        report = report_of(row)
+        key = f"{report.prefix}job-{row.token}/results/{uuid.uuid4().hex}.csv"
+        self._lake.s3.put(report.bucket, key, write_results(results))
+        done = sum(one.succeeded for one in results)
+        return JobStatus("", "Complete", len(results), done, len(results) - done)
+
+    def _copy(self, to: BucketPrefix, one: ManifestObject) -> TaskResult:
+        try:
+            copy_object(self._lake.s3, Copy(one.bucket, one.key, to.bucket, to.prefix + one.key, 0))
+        except AwsError as error:
+            return TaskResult(one.bucket, one.key, False, 404 if error.is_missing else 403, error.code)
+        return TaskResult(one.bucket, one.key, True, 200)
+
     def reconcile(
         self,
         wanted: Wanted,
@@ -133,34 +149,6 @@ def reconciled(outcomes: Mapping[str, tuple[str, str]], sizes: Mapping[str, int]
     counts = Counter(outcome for outcome, _ in outcomes.values())
     copied = sum(sizes[key] for key in found.get(("copied", ""), []))
     return Reconciled(len(outcomes), counts, copied, groups, {"objects": len(again), "keys": again})
-
-
-class PlainEngine:
-    """Copies one object after another within the run's own job."""
-
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
-
-    def create(self, row: CopyJob) -> JobStatus:
-        return JobStatus("", "Suspended", row.total)
-
-    def begin(self, row: CopyJob) -> None: ...
-
-    def look(self, row: CopyJob) -> JobStatus:
-        text = self._lake.s3.get(row.manifest_bucket, row.manifest_key).data.decode()
-        results = [self._copy(place_of(row.run.destination), one) for one in read_lines(text.splitlines())]
-        report = report_of(row)
-        key = f"{report.prefix}job-{row.token}/results/{uuid.uuid4().hex}.csv"
-        self._lake.s3.put(report.bucket, key, write_results(results))
-        done = sum(one.succeeded for one in results)
-        return JobStatus("", "Complete", len(results), done, len(results) - done)
-
-    def _copy(self, to: BucketPrefix, one: ManifestObject) -> TaskResult:
-        try:
-            copy_object(self._lake.s3, Copy(one.bucket, one.key, to.bucket, to.prefix + one.key, 0))
-        except AwsError as error:
-            return TaskResult(one.bucket, one.key, False, 404 if error.is_missing else 403, error.code)
-        return TaskResult(one.bucket, one.key, True, 200)
 
 
 def _same(left: ObjectSummary | None, right: ObjectSummary) -> bool:

@@ -6,15 +6,10 @@ from backups.models import CopyJob, Plan
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.work import RunFailed
 from lake.aws.errors import AwsError
-from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import World, make_plan, start, tick
 
 pytestmark = pytest.mark.django_db
 OWN = "arn:aws:iam::123456789012:role/own"
-
-
-@pytest.fixture
-def world(monkeypatch) -> World:
-    return inhabit(monkeypatch, World())
 
 
 def asked(world: World, **changes: object) -> CopyJob:

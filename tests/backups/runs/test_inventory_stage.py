@@ -10,7 +10,7 @@ from backups.models import Inventory, Run
 from backups.runs.stages.inventory import ensure_bucket
 from lake.aws.access import Access, open_lake
 from sandbox.client import REGION
-from tests.backups.runs.world import World, inhabit, make_plan, md5, start, tick
+from tests.backups.runs.world import World, make_plan, md5, start, tick
 from tests.sandboxlake import sandbox_lake
 
 pytestmark = pytest.mark.django_db
@@ -21,11 +21,6 @@ SCHEMA = (
     "  optional int64 last_modified_date (TIMESTAMP_MILLIS);  optional binary e_tag (UTF8);}"
 )
 SCAN = datetime(2026, 11, 19, tzinfo=UTC)
-
-
-@pytest.fixture
-def world(monkeypatch):
-    return inhabit(monkeypatch, World())
 
 
 def deliver(world: World, name: str = "2026-11-19T00-00Z", **changes) -> None:

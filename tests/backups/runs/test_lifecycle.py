@@ -59,6 +59,17 @@ def test_only_one_of_two_jobs_holds_a_run_until_it_has_been_silent():
     assert first.state == "lost"
 
 
+def test_of_two_jobs_that_saw_one_holder_end_the_first_has_the_run(monkeypatch):
+    run, holder, first, second = start(make_plan()), job(), job("backup-data"), job("backup-cancel")
+    lifecycle.acquire(run.pk, holder)
+
+    def lose_it_to_the_first(*_: object) -> bool:
+        return bool(Run.objects.filter(pk=run.pk).update(worker=first))
+
+    monkeypatch.setattr(lifecycle, "lose_if_silent", lose_it_to_the_first)
+    assert not lifecycle.acquire(run.pk, second)
+
+
 def test_what_a_job_learns_after_another_took_its_run_is_not_kept():
     """A worker that was paused, given up and comes back."""
     run, first = start(make_plan()), job(silent_seconds=91)

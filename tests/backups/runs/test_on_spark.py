@@ -10,7 +10,7 @@ from io import BytesIO
 import pytest
 import urllib3
 
-from backups import actions, inventory_setup
+from backups import actions
 from backups.advancing import advance_here
 from backups.runs import spark_pipeline
 from backups.runs.ports import Reports
@@ -89,7 +89,7 @@ def test_a_run_takes_the_inventory_that_s3_delivered(ground):
     ground.client.create_bucket(f"lists-{ground.source}")
     place = f"s3a://lists-{ground.source}/{ground.source}/levee/"
     plan = ground.plan(engine="s3-batch", inventory=place, minimum_lag_hours=0)
-    actions.ask_for_inventory(Actor.command(), plan, inventory_setup.InventoryOptions(), enqueue=False)
+    actions.ask_for_inventory(Actor.command(), plan, enqueue=False)
     answer = urllib3.request("POST", f"{ground.client.origin}/_sandbox/inventory?bucket={ground.source}&id=levee")
     assert answer.status == 200
     ground.client.put(ground.source, "t/after", b"written after the inventory")

@@ -1,39 +1,37 @@
 """What a run costs."""
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from backups.runs.prices import PART_BYTES, Workload, lines, total
+from backups.runs.prices import PART_BYTES, lines, total
 
 MILLION = 10**6
-NOTHING = Workload(0, 0, 0, 0, 0, 0, "", uses_kms=False)
 
 
 @pytest.mark.parametrize(("storage_class", "usd"), [("", "6.25"), ("STANDARD_IA", "11.25"), ("DEEP_ARCHIVE", "51.25")])
 def test_a_million_copies_by_s3_batch_cost_what_the_price_list_says(storage_class, usd):
-    work = replace(NOTHING, batch_jobs=1, batch_objects=MILLION, copies=MILLION, storage_class=storage_class)
+    items = lines({}, batch_jobs=1, batch_objects=MILLION, copies=MILLION, storage_class=storage_class)
 
-    assert total(lines(work, {})) == Decimal(usd)
+    assert total(items) == Decimal(usd)
 
 
 def test_large_objects_cost_a_request_per_part():
-    (line,) = lines(replace(NOTHING, large=2, large_bytes=10 * PART_BYTES), {})
+    (line,) = lines({}, large=2, large_bytes=10 * PART_BYTES)
 
     assert (line.item, line.count) == ("Parts of large objects", 14)
 
 
 def test_each_copy_under_a_key_asks_kms_twice():
-    items = {line.item: line.count for line in lines(replace(NOTHING, copies=5, uses_kms=True), {})}
+    items = {line.item: line.count for line in lines({}, copies=5, uses_kms=True)}
 
     assert items["Keys of KMS"] == 10
 
 
 def test_a_price_can_be_set():
-    assert total(lines(replace(NOTHING, copies=MILLION), {"copy_thousand": "0.0055"})) == Decimal("5.50")
+    assert total(lines({"copy_thousand": "0.0055"}, copies=MILLION)) == Decimal("5.50")
 
 
 def test_nothing_to_do_costs_nothing():
-    assert lines(NOTHING, {}) == ()
+    assert lines({}) == ()
     assert total(()) == 0

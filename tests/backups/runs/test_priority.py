@@ -11,7 +11,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from lake.aws.errors import AwsError
-from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import World, make_plan, start, tick
 from tests.builders.people import signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
@@ -19,8 +19,7 @@ ROLE = "arn:aws:iam::123456789012:role/levee-backup"
 
 
 @pytest.fixture
-def world(monkeypatch) -> World:
-    world = inhabit(monkeypatch, World())
+def world(world) -> World:
     world.batch.polls_until_done = 1_000
     return world
 

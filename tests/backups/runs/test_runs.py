@@ -10,14 +10,9 @@ from backups.models import Run
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.audit.models import AuditEntry
-from tests.backups.runs.world import NOW, World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import NOW, World, make_plan, start, tick
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
-
-
-@pytest.fixture
-def world(monkeypatch):
-    return inhabit(monkeypatch, World())
 
 
 def finish(world: World, run: Run) -> Run:

@@ -10,7 +10,7 @@ from backups.models import CopyJob, Run
 from dashboard.accounts.actor import Actor
 from dashboard.jobs.models import Job
 from lake.aws.errors import AwsError
-from tests.backups.runs.world import World, inhabit, make_plan, start, tick
+from tests.backups.runs.world import make_plan, start, tick
 
 pytestmark = pytest.mark.django_db
 
@@ -23,11 +23,6 @@ STAGE_OF = {
     "confirm": "copy",
     "reconcile": "reconcile",
 }
-
-
-@pytest.fixture
-def world(monkeypatch):
-    return inhabit(monkeypatch, World())
 
 
 @pytest.mark.parametrize("point", STAGE_OF)
@@ -161,7 +156,7 @@ def test_a_command_waits_for_the_run_that_another_process_holds(world, monkeypat
 
 
 POINTS = {
-    "spark": ["plan", "planned", "begin", "copy", "copied", "reconcile"],
+    "spark": ["plan", "planned", "copy", "copied", "reconcile"],
     "s3-batch": ["plan", "planned", "create", "created", "status", "confirm", "confirmed", "reconcile"],
 }
 

@@ -5,7 +5,6 @@ Copies are those of the sandbox's S3 Batch Operations; planning and reconciling 
 
 import json
 import time
-from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
@@ -25,17 +24,6 @@ from tests.backups.runs.world import start
 
 pytestmark = pytest.mark.django_db
 CHEAP = Decimal("0.01")
-
-
-@pytest.fixture
-def ground(monkeypatch, settings, tmp_path) -> Iterator[Ground]:
-    ground = Ground()
-    ground.allow(settings, tmp_path)
-    ground.inhabit(monkeypatch)
-    monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.02)
-    ground.own_rules()
-    yield ground
-    ground.own_rules()
 
 
 def waiting_for_approval(ground: Ground) -> Run:

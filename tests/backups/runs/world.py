@@ -1,7 +1,6 @@
 """A world to back up: a source, a destination, S3 Batch Operations and a pipeline, all in this process."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from lake.aws.batch_operations import CopyRequest, JobStatus
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ListPage, ObjectSummary
 from lake.backup.batch_manifest import Manifest
+from lake.backup.completion_report import ResultFile, write_report_manifest
 from tests.backups.runs.plain import reconciled
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -95,7 +95,7 @@ class World:
 
 
 class MemoryPipeline:
-    """Plans and reconciles what the world holds."""
+    """Plans, copies and reconciles what the world holds."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -122,6 +122,12 @@ class MemoryPipeline:
         world.passing("planned")
         facts = {"inventory": {key: md5(data) for key, data in inventory.items()}, "missing": sorted(missing)}
         return Planned(len(inventory), len(inventory) - len(missing), 0, 0, tuple(manifests), {}, facts)
+
+    def copy(self, row: CopyJob) -> JobStatus:
+        self.world.passing("copy")
+        done, failed = self.world.copy(row.manifest_key)
+        self.world.passing("copied")
+        return JobStatus("", "Complete", row.total, done, failed)
 
     def reconcile(
         self,
@@ -189,10 +195,8 @@ class MemoryBatch:
         """As S3 writes it, with one file of results; nobody here reads what its lines say."""
         bucket, folder = self.asked[job_id].report_bucket, f"{self.asked[job_id].report_prefix}/job-{job_id}/"
         rows, key = b"lines", f"{folder}results/1.csv"
-        file = {"TaskExecutionStatus": "succeeded", "Bucket": bucket, "MD5Checksum": md5(rows), "Key": key}
-        said = {"Format": "Report_CSV_20180820", "ReportCreationDate": "2026-11-20T13:00:00.000Z", "Results": [file]}
-        self.world.s3.objects[bucket, key] = rows
-        self.world.s3.objects[bucket, f"{folder}manifest.json"] = json.dumps(said).encode()
+        said = write_report_manifest([ResultFile(True, bucket, key, md5(rows))], NOW)
+        self.world.s3.objects |= {(bucket, key): rows, (bucket, f"{folder}manifest.json"): said}
 
     def confirm(self, job_id: str) -> None:
         self.world.passing("confirm")
@@ -206,25 +210,6 @@ class MemoryBatch:
         self.jobs[job_id] = JobStatus(job_id, "Cancelled", self.jobs[job_id].total)
 
 
-class MemorySpark:
-    """The Spark engine on the world's objects."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    def create(self, row: CopyJob) -> JobStatus:
-        return JobStatus("", "Suspended", row.total)
-
-    def begin(self, row: CopyJob) -> None:
-        self.world.passing("begin")
-
-    def look(self, row: CopyJob) -> JobStatus:
-        self.world.passing("copy")
-        done, failed = self.world.copy(row.manifest_key)
-        self.world.passing("copied")
-        return JobStatus("", "Complete", row.total, done, failed)
-
-
 def inhabit(monkeypatch: Any, world: World) -> World:
     """Let jobs work on the world instead of AWS and Spark."""
 
@@ -233,8 +218,7 @@ def inhabit(monkeypatch: Any, world: World) -> World:
         yield SimpleNamespace(s3=world.s3)
 
     def parts(run: Run, *_: object) -> Any:
-        engines = {Plan.Engine.S3_BATCH: S3BatchEngine(world.batch), Plan.Engine.SPARK: MemorySpark(world)}
-        return MemoryPipeline(world), engines
+        return MemoryPipeline(world), S3BatchEngine(world.batch)
 
     monkeypatch.setattr(jobs, "open_lake", open_lake)
     monkeypatch.setattr(jobs, "keep_owner", lambda *_: None)  # nobody of this world has an account

@@ -26,7 +26,6 @@ RESULTS = st.builds(
     status=st.integers(100, 599),
     code=st.sampled_from(["", "NoSuchKey", "AccessDenied"]),
     message=TEXT,
-    version_id=st.sampled_from(["", "null", "3sL4kqtJlcpXroDTDmJ"]),
 )
 
 
@@ -41,17 +40,16 @@ def test_results_come_back_from_a_report(results: list[TaskResult]) -> None:
 
 def test_a_row_has_the_http_status_before_the_error_code() -> None:
     failed = TaskResult("lake", "a b", False, 404, "NoSuchKey", "Gone")
-    assert write_results([failed]) == b"lake,a%20b,,failed,404,NoSuchKey,Gone\n"
+    assert write_results([failed]) == b'"lake","a%20b","","failed","404","NoSuchKey","Gone"\n'
 
 
 def test_a_manifest_as_s3_writes_it_is_read() -> None:
     written = b"""{"Format":"Report_CSV_20180820","ReportCreationDate":"2019-04-05T17:48:39.725Z",
         "Results":[{"TaskExecutionStatus":"failed","Bucket":"evidence","MD5Checksum":"83b1","Key":"job-1/results/6.csv"}],
         "ReportSchema":"Bucket, Key, VersionId, TaskStatus, ErrorCode, HTTPStatusCode, ResultMessage"}"""
-    manifest = read_report_manifest(written, b"")
-    assert manifest.created_at == datetime(2019, 4, 5, 17, 48, 39, 725000, UTC)
-    assert manifest.results == (ResultFile(False, "evidence", "job-1/results/6.csv", "83b1"),)
-    assert read_report_manifest(write_report_manifest(manifest), b"") == manifest
+    files = (ResultFile(False, "evidence", "job-1/results/6.csv", "83b1"),)
+    assert read_report_manifest(written, b"") == files
+    assert read_report_manifest(write_report_manifest(files, datetime(2026, 11, 20, tzinfo=UTC)), b"") == files
 
 
 @pytest.mark.parametrize(
@@ -61,8 +59,7 @@ def test_a_manifest_as_s3_writes_it_is_read() -> None:
         b"[]",
         b"{}",
         b'{"Format": "Report_CSV_2030"}',
-        b'{"Format": "Report_CSV_20180820", "ReportCreationDate": "today", "Results": []}',
-        b'{"Format": "Report_CSV_20180820", "ReportCreationDate": "2026-11-20T00:00:00Z", "Results": [{}]}',
+        b'{"Format": "Report_CSV_20180820", "Results": [{}]}',
     ],
 )
 def test_a_manifest_that_is_none_is_refused(data: bytes) -> None:
@@ -78,7 +75,7 @@ EMPTY = b'{"Format":"Report_CSV_20180820","ReportCreationDate":"2026-11-20T00:00
     [b"84b8199adb2ed2db68aab247be3b0ece", b"84B8199ADB2ED2DB68AAB247BE3B0ECE\n", b"hLgZmtsu0ttoqrJHvjsOzg==", b""],
 )
 def test_a_manifest_is_read_beside_its_md5_however_that_is_written(checksum: bytes) -> None:
-    assert read_report_manifest(EMPTY, checksum).results == ()
+    assert read_report_manifest(EMPTY, checksum) == ()
 
 
 @pytest.mark.parametrize("checksum", [b"00000000000000000000000000000000", b"no digest", b"\xff"])

@@ -70,7 +70,6 @@ class Ground:
 
     def params(self, **changes: Any) -> dict[str, Any]:
         return {
-            "run": "r1",
             "source": {"bucket": self.source, "prefix": ""},
             "destination": {"bucket": self.vault, "prefix": "copy/"},
             "folder": {"bucket": self.evidence, "prefix": f"runs/{next(numbers)}/"},

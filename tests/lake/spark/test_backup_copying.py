@@ -13,7 +13,7 @@ from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Share
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
-from tests.lake.spark.backupground import HOSTILE, client, numbers
+from tests.lake.spark.backupground import HOSTILE, numbers
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
@@ -26,8 +26,6 @@ report_batches = lazily("lake.spark.backups.reports", "report_batches")
 report_shares = lazily("lake.spark.backups.reports", "report_shares")
 
 ALREADY = "AlreadyThere"
-
-__all__ = ["client"]
 
 
 @pytest.fixture
@@ -95,12 +93,6 @@ def test_a_range_copies_its_own_keys_only(client: Client, job: "Orders") -> None
         "to/b",
         "to/c",
     ]
-
-
-def test_a_range_of_nothing_reports_and_counts_nothing(client: Client, job: "Orders") -> None:
-    plan(client, job, ["a"])
-    assert copy(job, KeyRange("b")) == (0, 0)
-    assert reported(job) == []
 
 
 def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: "Orders") -> None:

@@ -1,6 +1,5 @@
 """Rows that are divided by their keys and put together again are the same rows, each where its key belongs."""
 
-import random
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -108,13 +107,6 @@ def test_small_batches_are_divided_together(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(list(divided("there", iter(pieces), 1))) == 1
     monkeypatch.setattr("lake.spark.backups.exchange.DIVIDED_BYTES", 20_000)
     assert 5 < len(list(divided("there", iter(pieces), 1))) < 10
-
-
-def test_more_rows_than_16_bits_of_parts_are_divided_too() -> None:
-    rows = batch([(str(random.Random(number).random()), number, None) for number in range(500)])
-    found = parted(divided("there", iter([rows]), 100_000))
-    assert max(found) > 2**15
-    assert sum(len(keys_of(blobs)) for blobs in found.values()) == 500
 
 
 def test_a_batch_gets_the_columns_and_types_of_a_schema() -> None:

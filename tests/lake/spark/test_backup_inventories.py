@@ -4,10 +4,8 @@ import boto3
 import pytest
 
 from sandbox.client import REGION
-from tests.lake.spark.backupground import HOSTILE, Ground, gz, open_ground
-from tests.sparkworker import warm_worker
+from tests.lake.spark.backupground import HOSTILE, Ground, gz
 
-__all__ = ["warm_worker"]
 pytestmark = pytest.mark.spark
 
 BARE = ("Size", "LastModifiedDate", "ETag")
@@ -29,11 +27,6 @@ EVERY = (
 )
 FORMATS = ("CSV", "ORC", "Parquet")
 DATE = "2026-01-01T00:00:00.000Z"
-
-
-@pytest.fixture
-def ground(warm_worker) -> Ground:
-    return open_ground(warm_worker)
 
 
 def planned(ground: Ground, **params) -> list[str]:
@@ -104,6 +97,4 @@ def test_a_bucket_that_does_not_exist_is_named_whoever_asks_for_it(ground) -> No
     ground.put(["a"])
     for name in ("source", "folder", "destination"):
         params = ground.params(selection="incremental", **{name: {"bucket": f"no-such-{name}", "prefix": "r/"}})
-        assert ground.refusal("backup_plan", params) == (
-            f"The bucket no-such-{name} does not exist: create it, or correct its name."
-        )
+        assert f"no-such-{name}" in ground.refusal("backup_plan", params)

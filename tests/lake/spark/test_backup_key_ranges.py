@@ -45,12 +45,3 @@ def test_ranges_hold_about_as_many_keys_each(sample: int, monkeypatch: pytest.Mo
     sizes = [len(held(keys, 999, one)) for one in found]
     assert len(sizes) == 8
     assert max(sizes) <= 1.6 * min(sizes)
-
-
-def test_one_key_is_one_range() -> None:
-    assert key_ranges(batches(["a"], 1), 1, 8) == [KeyRange()]
-
-
-def test_a_file_of_no_rows_is_one_range_of_nothing() -> None:
-    assert key_ranges(iter([]), 0, 8) == [KeyRange()]
-    assert rows_within(iter([]), KeyRange()) is None

@@ -40,16 +40,3 @@ def test_every_object_has_the_lane_that_its_class_tier_time_and_size_say() -> No
     (told,) = with_lanes(CUT_OFF, LIMIT)(iter([batch]))
     assert told.schema.names == ["key", "size", "modified_at", "lane"]
     assert told["lane"].to_pylist() == [expected(*row) for row in rows]
-
-
-def test_columns_that_an_inventory_lacks_archive_nothing() -> None:
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "size": pa.array([1], pa.int64()),
-            "modified_at": pa.array([CUT_OFF], pa.timestamp("us", tz="UTC")),
-            "storage_class": pa.nulls(1, pa.string()),
-            "access_tier": pa.nulls(1, pa.string()),
-        }
-    )
-    (told,) = with_lanes(CUT_OFF, LIMIT)(iter([batch]))
-    assert told["lane"].to_pylist() == ["copy"]

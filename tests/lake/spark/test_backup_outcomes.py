@@ -161,10 +161,6 @@ def test_of_copies_made_again_that_one_counts_whose_etag_is_there(last: str) -> 
     ]
 
 
-def test_no_report_is_none() -> None:
-    assert once(reported(), stored(THERE)).num_rows == 0
-
-
 def stored(kind: str, *rows: dict[str, Any]) -> "pa.RecordBatch":
     return pa.RecordBatch.from_pylist(list(rows), schemas()[kind])
 

@@ -2,16 +2,9 @@
 
 import pytest
 
-from tests.lake.spark.backupground import HOSTILE, Ground, open_ground
-from tests.sparkworker import warm_worker
+from tests.lake.spark.backupground import HOSTILE, Ground
 
-__all__ = ["warm_worker"]
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def ground(warm_worker) -> Ground:
-    return open_ground(warm_worker)
 
 
 def planned_keys(ground: Ground, said) -> list[str]:

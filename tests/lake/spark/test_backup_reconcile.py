@@ -5,16 +5,9 @@ from typing import Any
 import pytest
 
 from lake.spark.backups.tasks import SHARE_BYTES
-from tests.lake.spark.backupground import HOSTILE, Ground, csv_line, open_ground
-from tests.sparkworker import warm_worker
+from tests.lake.spark.backupground import HOSTILE, Ground, csv_line
 
-__all__ = ["warm_worker"]
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def ground(warm_worker) -> Ground:
-    return open_ground(warm_worker)
 
 
 def report(ground: Ground, name: str, *lines: str) -> dict[str, str]:

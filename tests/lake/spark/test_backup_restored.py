@@ -8,14 +8,13 @@ from lake.spark.sql import delta_path
 from sandbox.spark_tables import SparkLake
 from tests.lake.spark.test_backup_logs import Memory, actions
 from tests.lazily import lazily
-from tests.sparksession import shared_spark_lake, spark_lake
+from tests.sparksession import shared_spark_lake
 
 live = lazily("lake.spark.backups.live")
 _is_needed = lazily("lake.spark.backups.selection", "_is_needed")
 _last = lazily("lake.spark.backups.selection", "_last")
 
 
-__all__ = ["spark_lake"]
 pytestmark = pytest.mark.spark
 
 BUCKET, TABLE = "backup-restored", "t"

@@ -9,16 +9,15 @@ import pytest
 from lake.aws.access import Access
 from lake.backup.objects import BucketPrefix
 from lake.spark.backups import tasks
-from lake.spark.backups.tasks import balanced
+from lake.spark.backups.tasks import Share, balanced
 from lake.spark.errors import SparkRefused
 from sandbox.client import REGION, Client
-from tests.lake.spark.backupground import HOSTILE, client, csv_line, numbers
+from tests.lake.spark.backupground import HOSTILE, csv_line, numbers
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
 report_shares = lazily("lake.spark.backups.reports", "report_shares")
-ShareOfKind = lazily("lake.spark.backups.settling", "ShareOfKind")
 Settling = lazily("lake.spark.backups.settling", "Settling")
 keys_below = lazily("lake.spark.backups.settling", "keys_below")
 listing = lazily("lake.spark.backups.settling", "listing")
@@ -35,7 +34,6 @@ PLANNED = "planned"
 REPORTED = "reported"
 THERE = "there"
 
-__all__ = ["client"]
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 NEW = datetime(2026, 11, 20, 1, tzinfo=UTC)
@@ -56,7 +54,7 @@ def write(client: Client, settling: "Settling", name: str, rows: Rows, schema: "
     client.put(settling.kept.bucket, name, body.getvalue())
 
 
-def plant(client: Client, settling: "Settling", keys: list[str]) -> "list[ShareOfKind]":
+def plant(client: Client, settling: "Settling", keys: list[str]) -> list[Share]:
     """Plan and report `keys`; the destination has all but each third, which the report says are gone."""
     objects = [
         {"key": key, "size": len(key), "etag": "e", "modified_at": NEW, "table": f"t{number % 2}", "lane": "copy"}
@@ -72,17 +70,17 @@ def plant(client: Client, settling: "Settling", keys: list[str]) -> "list[ShareO
         ]
         client.put(settling.kept.bucket, f"report/job-1/results/{file}.csv", "".join(lines).encode())
     shares = report_shares(settling.access, [BucketPrefix(settling.kept.bucket, "report/")])
-    return [ShareOfKind(REPORTED, share) for share in shares] + [
+    return shares + [
         read
         for kind in (PLANNED, THERE)
         for read in reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
     ]
 
 
-def run(settling: "Settling", reads: "list[ShareOfKind]") -> Rows:
+def run(settling: "Settling", reads: list[Share]) -> Rows:
     """The rows that count, as Spark would have them of its tasks."""
     parts: dict[int, list[pa.RecordBatch]] = {}
-    for work in balanced(reads, 3, lambda read: read.share.bytes):
+    for work in balanced(reads, 3):
         for blob in reading(settling)(work):
             parts.setdefault(blob["part"][0].as_py(), []).append(blob)
     settle = settled_parts(settling)

@@ -112,8 +112,8 @@ def test_a_file_has_as_many_shares_as_its_size_asks_for() -> None:
 
 def test_tasks_get_the_largest_shares_first_and_none_goes_without() -> None:
     shares = [Share("b", str(size), size) for size in (1, 9, 5, 4, 1)]
-    held = balanced(shares, 2, lambda share: share.bytes)
+    held = balanced(shares, 2)
     assert sorted(sum(share.bytes for share in one) for one in held) == [10, 10]
     assert sorted(share.key for one in held for share in one) == sorted(share.key for share in shares)
-    assert len(balanced(shares, 9, lambda share: share.bytes)) == len(shares)
-    assert balanced([], 3, len) == []
+    assert len(balanced(shares, 9)) == len(shares)
+    assert balanced([], 3) == []

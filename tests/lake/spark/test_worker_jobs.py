@@ -1,4 +1,7 @@
-"""Every job through a real worker on S3A and the sandbox; another session makes the tables and looks afterwards."""
+"""Jobs through a real worker on S3A and the sandbox; another session makes the tables and looks afterwards.
+
+What enabling does is tried as an operator does it, in tests/conformance.
+"""
 
 import itertools
 from datetime import datetime
@@ -8,7 +11,6 @@ import pytest
 from lake.spark.client import SparkWorker
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs import (
-    append_probe,
     create_table,
     describe_table,
     drop_coordinated_commits,
@@ -19,12 +21,9 @@ from lake.spark.sql import delta_path
 from sandbox.coordinated import registration
 from sandbox.ground import DELTA_COMMITS, PROD
 from sandbox.spark_tables import SparkLake
-from tests.dynamodb_local import dynamodb_local
 from tests.jvms import JVMS
-from tests.sparksession import spark_lake
-from tests.sparkworker import warm_worker, worker_home, worker_settings
+from tests.sparkworker import worker_home, worker_settings
 
-__all__ = ["dynamodb_local", "spark_lake", "warm_worker"]
 pytestmark = pytest.mark.spark
 
 numbers = itertools.count()
@@ -36,19 +35,10 @@ def plain(lake: SparkLake, uri: str) -> None:
     lake.insert(uri, "id", times=2)
 
 
-def empty(lake: SparkLake, uri: str) -> None:
-    lake.create(uri, "id BIGINT")
-
-
 def with_deletion_vectors(lake: SparkLake, uri: str) -> None:
     lake.create(uri, "id BIGINT", {"delta.enableDeletionVectors": "true"})
     lake.insert(uri, "id")
     lake.sql(f"DELETE FROM {delta_path(uri)} WHERE id = 3")  # noqa: S608 - quoted
-
-
-def column_mapped(lake: SparkLake, uri: str) -> None:
-    lake.create(uri, "id BIGINT, `a b` STRING", {"delta.columnMapping.mode": "name"})
-    lake.insert(uri, "id, 'x'")
 
 
 @pytest.fixture
@@ -70,27 +60,8 @@ def enable(lake: SparkLake, uri: str) -> SparkJob:
     return enable_coordinated_commits.job(uri, DELTA_COMMITS, lake.client.dynamodb_origin)
 
 
-def rows(lake: SparkLake, uri: str) -> int:
-    return int(lake.spark.table(delta_path(uri)).count())
-
-
 def versions(lake: SparkLake, uri: str) -> list[int]:
     return sorted(int(row[0]) for row in lake.sql(f"DESCRIBE HISTORY {delta_path(uri)}"))
-
-
-def test_enabling_registers_the_table_and_leaves_it_readable_and_writable(spark_lake, run, uri) -> None:
-    """Tables of every other make are enabled as an operator does it, in tests/conformance."""
-    column_mapped(spark_lake, uri)
-    before = rows(spark_lake, uri)
-    outcome = run(enable(spark_lake, uri))
-    item = registration(spark_lake.client, uri)
-    assert outcome.result["table_id"] == item["tableId"]["S"]
-    assert outcome.result["properties"]["delta.feature.coordinatedCommits-preview"] == "supported"
-    assert [step.name for step in outcome.steps][-2:] == ["Make the conversion commit", "Read the table's properties"]
-    probe = run(append_probe.job(uri))
-    assert probe.result == {"version": int(item["tableVersion"]["N"]) + 1, "operation": "WRITE"}
-    assert rows(spark_lake, uri) == before
-    assert versions(spark_lake, uri) == list(range(probe.result["version"] + 1))
 
 
 def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, uri) -> None:
@@ -110,23 +81,6 @@ def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, u
     assert registration(spark_lake.client, uri)["acceptingCommits"]["BOOL"] is False
     spark_lake.insert(uri, "id")
     assert versions(spark_lake, uri) == list(range(7))
-
-
-def test_enabling_twice_fails_with_deltas_condition(spark_lake, warm_worker, run, uri) -> None:
-    empty(spark_lake, uri)
-    run(enable(spark_lake, uri))
-    outcome = warm_worker.run(enable(spark_lake, uri))
-    assert outcome.state == "failed"
-    assert outcome.error is not None
-    assert outcome.error.condition == "DELTA_CANNOT_OVERRIDE_COORDINATED_COMMITS_CONFS"
-    assert outcome.error.sentence.endswith("for an existing target table.")
-
-
-def test_a_location_without_a_table_fails_and_creates_nothing(spark_lake, warm_worker, uri) -> None:
-    outcome = warm_worker.run(enable(spark_lake, uri))
-    assert outcome.error is not None
-    assert outcome.error.condition == "DELTA_MISSING_DELTA_TABLE"
-    assert list(spark_lake.client.list(PROD, uri.partition(f"{PROD}/")[2])) == []
 
 
 def test_enabling_at_a_dynamodb_that_nobody_serves_fails_and_leaves_the_table_plain(

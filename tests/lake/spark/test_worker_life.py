@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -16,10 +17,9 @@ from lake.spark.settings import ROOT, LogStore
 from sandbox.ground import PROD
 from tests.jvms import JVMS
 from tests.sandboxlake import sandbox_lake
-from tests.sparkworker import living, pid_of, shared_worker, warm_worker, worker_home, worker_settings
+from tests.sparkworker import living, pid_of, shared_worker, worker_home, worker_settings
 from tests.waiting import scaled, wait_until
 
-__all__ = ["warm_worker"]
 pytestmark = pytest.mark.spark
 
 START = ["Start Python", "Load pyspark", "Start Java", "Start Spark", "Open the session"]
@@ -63,7 +63,7 @@ def test_the_first_job_tells_the_steps_of_the_start(mortal: SparkWorker) -> None
 
 
 def test_a_second_job_finds_the_session_warm(warm_worker: SparkWorker) -> None:
-    warm_worker.start()
+    warm_worker.run(UNKNOWN)
     pid = pid_of(warm_worker)
     outcome = warm_worker.run(describe_table.job(ABSENT))
     assert outcome.steps[0].name == "Read the table"
@@ -99,16 +99,13 @@ def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(m
     assert pid_of(mortal) != killed[0]
 
 
-def test_a_cancelled_job_ends_at_once_with_everything_that_ran_and_leaves_nothing_but_the_log(
+def test_a_closed_worker_ends_its_job_at_once_with_everything_that_ran_and_leaves_nothing_but_the_log(
     mortal: SparkWorker,
 ) -> None:
-    mortal.start()
+    mortal.run(UNKNOWN)
     group, at, folders = pid_of(mortal), time.monotonic(), scratch_folders()
 
-    def cancel(progress: SparkProgress) -> None:
-        mortal.cancel()
-
-    outcome = mortal.run(describe_table.job(ABSENT), cancel)
+    outcome = mortal.run(describe_table.job(ABSENT), lambda _: Thread(target=mortal.close).start())
     assert outcome.state == "cancelled"
     assert time.monotonic() - at < scaled(5)
     assert wait_until(lambda: not living(group))
@@ -145,7 +142,7 @@ def test_a_worker_ends_after_its_idle_time_and_the_next_job_starts_another() -> 
 
     before = scratch_folders()
     with JVMS.room(), SparkWorker(worker_settings(idle_seconds=0.2), worker_home()) as worker:
-        worker.start()
+        worker.run(UNKNOWN)
         group = pid_of(worker)
         assert wait_until(lambda: worker.pid is None and not living(group))
         with pytest.raises(KeyError):
@@ -159,11 +156,12 @@ import sys, time
 from pathlib import Path
 from tests.sparkworker import worker_settings
 from lake.spark.client import SparkWorker
+from lake.spark.messages import SparkJob
 worker = SparkWorker(worker_settings(sys.argv[2]), Path(sys.argv[1]))
 def say(progress):
     if progress.seconds is None:
         print(progress.step, worker.pid, flush=True)
-worker.start(say)
+worker.run(SparkJob("dance"), say)
 print("ready", worker.pid, flush=True)
 time.sleep(60)
 """

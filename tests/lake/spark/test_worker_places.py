@@ -1,24 +1,20 @@
-"""The same jobs where Spark is not the worker's own: on executors of their own and on a standalone cluster."""
+"""The same jobs where Spark is not the worker's own, but on executors of their own."""
 
 import itertools
 
 import pytest
 
 from lake.spark.client import SparkWorker
-from lake.spark.deployment import Deployment
 from lake.spark.jobs import append_probe, drop_coordinated_commits, enable_coordinated_commits
 from lake.spark.messages import SparkOutcome
 from lake.spark.sql import delta_path
-from sandbox.coordinated import registration
 from sandbox.ground import DELTA_COMMITS, PROD
 from sandbox.spark_tables import SparkLake
 from tests.jvms import JVMS
-from tests.lake.spark.servers import standalone_cluster
 from tests.sandboxlake import sandbox_lake
-from tests.sparksession import shared_spark_lake, spark_lake
+from tests.sparksession import shared_spark_lake
 from tests.sparkworker import worker_home, worker_settings
 
-__all__ = ["spark_lake"]
 pytestmark = pytest.mark.spark
 
 FEATURE = "delta.feature.coordinatedCommits-preview"
@@ -34,21 +30,6 @@ def uri(spark_lake: SparkLake) -> str:
     return made
 
 
-def enable_append_and_drop(worker: SparkWorker, lake: SparkLake, uri: str) -> None:
-    enabled = done(worker.run(enable_coordinated_commits.job(uri, DELTA_COMMITS, lake.client.dynamodb_origin)))
-    item = registration(lake.client, uri)
-    assert (enabled.result["table_id"], item["tableVersion"]["N"]) == (item["tableId"]["S"], "2")
-    assert enabled.result["properties"][FEATURE] == "supported"
-    assert done(worker.run(append_probe.job(uri))).result == {"version": 3, "operation": "WRITE"}
-    lake.insert(uri, "id")
-    dropped = done(worker.run(drop_coordinated_commits.job(uri))).result
-    assert [commit["version"] for commit in dropped["commits"]] == [5, 6]
-    assert dropped["left_behind"] == ["vacuumProtocolCheck", "inCommitTimestamp"]
-    assert registration(lake.client, uri)["acceptingCommits"]["BOOL"] is False
-    lake.insert(uri, "id")
-    assert lake.spark.table(delta_path(uri)).count() == 60
-
-
 def done(outcome: SparkOutcome) -> SparkOutcome:
     assert outcome.state == "done", outcome
     return outcome
@@ -57,7 +38,7 @@ def done(outcome: SparkOutcome) -> SparkOutcome:
 def test_executors_of_their_own_enable_append_and_drop(uri, monkeypatch) -> None:
     """A cluster within the driver, whose executor is a JVM of its own and gets its classes as on any cluster."""
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    there = worker_settings(deployment=Deployment("local-cluster[1,2,1024]"))
+    there = worker_settings(master="local-cluster[1,2,1024]")
     with JVMS.room(2), SparkWorker(there, worker_home()) as worker:
         enabled = done(worker.run(enable_coordinated_commits.job(uri, DELTA_COMMITS, sandbox_lake().origin)))
         appended = [done(worker.run(append_probe.job(uri))).result["version"] for _ in range(2)]
@@ -67,13 +48,3 @@ def test_executors_of_their_own_enable_append_and_drop(uri, monkeypatch) -> None
     lake = shared_spark_lake()
     lake.insert(uri, "id")
     assert lake.spark.table(delta_path(uri)).count() == 40
-
-
-@pytest.mark.slow
-def test_a_standalone_cluster_enables_appends_and_drops(spark_lake, uri, tmp_path, monkeypatch) -> None:
-    """Master, worker, driver and executor: more JVMs than the suite has room for."""
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    with standalone_cluster(tmp_path) as master:
-        there = worker_settings(deployment=Deployment(master))
-        with SparkWorker(there, worker_home()) as worker:
-            enable_append_and_drop(worker, spark_lake, uri)

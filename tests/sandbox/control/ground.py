@@ -50,7 +50,7 @@ class Ground:
         key = f"report/job-{job_id}/manifest.json"
         body, checksum = (self.client.get(self.evidence, one) for one in (key, f"{key}.md5"))
         found: dict[str, TaskResult] = {}
-        for file in read_report_manifest(body, checksum).results:
+        for file in read_report_manifest(body, checksum):
             data = self.client.get(file.bucket, file.key)
             assert hashlib.md5(data, usedforsecurity=False).hexdigest() == file.md5
             for result in read_results(io.StringIO(data.decode(), newline="")):
