@@ -6,6 +6,7 @@ pass is its first pass again. Both report, for each table, the published version
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any
 import boto3
 import deltalake
 
-from benchmarks.answers import Bucket, StoredTable, reading
+from benchmarks.answers import serving
 from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.server import Standin, serve
 
@@ -33,24 +34,23 @@ def main() -> None:
     """LEVEE_BENCH_TABLES sets another number of tables."""
     tables = asked("TABLES", TABLES)
     roots = [f"warehouse/t{number:04d}" for number in range(tables)]
-    log = _log()
-    objects = {f"{root}/_delta_log/{name}": body for root in roots for name, body in log.items()}
-    items = (_item(root, version) for root in roots for version in range(COMMITS))
-    answer = reading({BUCKET: Bucket(objects)}, {STORE: StoredTable(STORE, "tablePath", "fileName", items)})
-    with serve(answer, latency=LATENCY_SECONDS) as standin, _console():
+    items = {f"s3a://{BUCKET}/{root}": [_item(root, version) for version in range(COMMITS)] for root in roots}
+    with (
+        tempfile.TemporaryDirectory() as home,
+        serve(serving(Path(home), items), latency=LATENCY_SECONDS) as standin,
+        _console(),
+    ):
+        _write_logs([Path(home) / BUCKET / root for root in roots])
         levee = _Levee(standin)
         levee.first_pass()
         before = standin.cpu_seconds()
-        contest = compete(
-            {FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin, roots)}
-        )
-        walls = sum(lap.wall for laps in contest.laps.values() for lap in laps)
-        tell(f"Observing {tables} tables of {COMMITS} commits", contest)
-        ratio_line(contest, FIRST, PEER, at_most=1 / 3)
-        ratio_line(contest, UNCHANGED, PEER, at_most=1 / 10)
+        laps = compete({FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin, roots)})
+        tell(f"Observing {tables} tables of {COMMITS} commits", laps)
+        ratio_line(laps, FIRST, PEER, at_most=1 / 3)
+        ratio_line(laps, UNCHANGED, PEER, at_most=1 / 10)
         print(f"{FIRST}: {levee.first_requests / tables:.2f} requests a table")
         print(f"{UNCHANGED}: {levee.unchanged_requests / tables:.2f} requests a table")
-        busy = (standin.cpu_seconds() - before) / walls
+        busy = (standin.cpu_seconds() - before) / sum(map(sum, laps.values()))
         print(f"stand-in: {busy:.0%} of a core, {LATENCY_SECONDS * 1000:g} ms a request")
 
 
@@ -148,25 +148,25 @@ def _console() -> Iterator[None]:
         yield
 
 
-def _log() -> dict[str, bytes]:
-    """The files of one log as deltalake writes them, and a `.crc` for each version as Spark adds."""
+def _write_logs(roots: list[Path]) -> None:
+    """The same log for each table, as deltalake writes it, and a `.crc` for each version as Spark adds."""
     import pyarrow as pa
 
-    with tempfile.TemporaryDirectory() as folder:
-        rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
-        for version in range(COMMITS):
-            deltalake.write_deltalake(folder, rows, mode="append")
-            if version == CHECKPOINT:
-                deltalake.DeltaTable(folder).create_checkpoint()
-        files = {file.name: file.read_bytes() for file in (Path(folder) / "_delta_log").iterdir() if file.is_file()}
-    actions = [json.loads(line) for line in files[f"{0:020d}.json"].splitlines()]
-    state = {key: value for action in actions for key, value in action.items() if key in {"protocol", "metaData"}}
+    first, *others = roots
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
+    for version in range(COMMITS):
+        deltalake.write_deltalake(first, rows, mode="append")
+        if version == CHECKPOINT:
+            deltalake.DeltaTable(first).create_checkpoint()
+    log = first / "_delta_log"
+    actions = [json.loads(line) for line in (log / f"{0:020d}.json").read_text().splitlines()]
+    state = {name: value for action in actions for name, value in action.items()}
     for version in range(COMMITS):
         crc = {"tableSizeBytes": 500 * (version + 1), "numFiles": version + 1, "numMetadata": 1, "numProtocol": 1}
-        files[f"{version:020d}.crc"] = json.dumps(
-            crc | {"metadata": state["metaData"], "protocol": state["protocol"]}
-        ).encode()
-    return files
+        said = crc | {"metadata": state["metaData"], "protocol": state["protocol"]}
+        (log / f"{version:020d}.crc").write_text(json.dumps(said))
+    for root in others:
+        shutil.copytree(log, root / "_delta_log", copy_function=os.link)
 
 
 def _item(root: str, version: int) -> dict[str, Any]:
@@ -178,3 +178,7 @@ def _item(root: str, version: int) -> dict[str, Any]:
         "complete": {"S": "true"},
         "expireTime": {"N": str(MODIFIED // 1000)},
     }
+
+
+if __name__ == "__main__":
+    main()
