@@ -1,10 +1,8 @@
 """S3, S3 Control, DynamoDB and STS on one loopback port: moto's server application behind thin layers."""
 
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from threading import Thread
 from typing import Any
 from urllib.parse import unquote
 
@@ -92,17 +90,3 @@ def bind(port: int) -> BaseWSGIServer:
 
 def origin(server: BaseWSGIServer) -> str:
     return f"http://127.0.0.1:{server.port}"
-
-
-@contextmanager
-def running(port: int = 0) -> Iterator[str]:
-    """Serve in a thread for as long as the block lasts; gives the origin. Servers of one process share one lake."""
-    server = bind(port)
-    thread = Thread(target=server.serve_forever, args=(0.05,), name="sandbox", daemon=True)
-    thread.start()
-    try:
-        yield origin(server)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

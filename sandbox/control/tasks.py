@@ -5,7 +5,7 @@ from typing import Any
 
 from moto.core.exceptions import ServiceException
 
-from lake.backup import batch_manifest
+from lake.backup.batch_manifest import read_lines
 from lake.backup.objects import FileUnreadable, ManifestObject, TaskResult
 from sandbox.control import stored
 from sandbox.control.jobs import Job, Rules
@@ -25,9 +25,8 @@ def read_manifest(request: Document) -> list[ManifestObject]:
     if etag != wanted:
         sentence = f"The manifest s3://{bucket}/{key} has the ETag {etag}, and the job was given {wanted}."
         raise Refusal("ManifestETagMismatch", sentence)
-    fields = request["Manifest"]["Spec"]["Fields"]["member"]
     try:
-        return list(batch_manifest.read_lines(io.StringIO(bytes(found.value).decode(), newline=""), fields))
+        return list(read_lines(io.StringIO(bytes(found.value).decode(), newline="")))
     except FileUnreadable as error:
         raise Refusal("ManifestMalformed", str(error)) from error
 
