@@ -18,7 +18,7 @@ import deltalake
 
 from benchmarks.answers import serving
 from benchmarks.harness import asked, compete, ratio_line, tell
-from benchmarks.server import Standin, serve
+from benchmarks.server import serve
 
 TABLES = 500
 COMMITS = 20
@@ -41,15 +41,17 @@ def main() -> None:
         _console(),
     ):
         _write_logs([Path(home) / BUCKET / root for root in roots])
-        levee = _Levee(standin)
+        levee = _Levee(standin.url)
         levee.first_pass()
         before = standin.cpu_seconds()
-        laps = compete({FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin, roots)})
+        laps = compete(
+            {FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin.url, roots)}
+        )
         tell(f"Observing {tables} tables of {COMMITS} commits", laps)
         ratio_line(laps, FIRST, PEER, at_most=1 / 3)
         ratio_line(laps, UNCHANGED, PEER, at_most=1 / 10)
-        print(f"{FIRST}: {levee.first_requests / tables:.2f} requests a table")
-        print(f"{UNCHANGED}: {levee.unchanged_requests / tables:.2f} requests a table")
+        for name, requests in levee.requests.items():
+            print(f"{name}: {requests / tables:.2f} requests a table")
         busy = (standin.cpu_seconds() - before) / sum(map(sum, laps.values()))
         print(f"stand-in: {busy:.0%} of a core, {LATENCY_SECONDS * 1000:g} ms a request")
 
@@ -58,56 +60,46 @@ Answers = dict[str, tuple[int | None, bool | None, int | None]]
 
 
 class _Levee:
-    """The product: passes over one connection each, in a database of their own."""
+    """The product: passes over one connection each, in a database of their own; `requests` are those of the last."""
 
-    def __init__(self, standin: Standin) -> None:
-        self._endpoint = standin.url
-        self._passes = 0
+    def __init__(self, url: str) -> None:
+        self._url = url
         self._known: Any = None
-        self.first_requests = 0
-        self.unchanged_requests = 0
+        self.requests: dict[str, int] = {}
 
     def first_pass(self) -> Answers:
         from coordinator.models import CommitStore, Watch
         from dashboard.connections.models import Connection
 
-        self._passes += 1
-        connection = Connection.objects.create(
-            name=f"pass-{self._passes}", region="us-east-1", endpoint_url=self._endpoint
-        )
+        number = Connection.objects.count()
+        connection = Connection.objects.create(name=f"pass-{number}", region="us-east-1", endpoint_url=self._url)
         Watch.objects.create(connection=connection, uri=f"s3a://{BUCKET}/warehouse/")
         CommitStore.objects.create(connection=connection, name=STORE, kind=CommitStore.Kind.LOG_STORE)
-        self.first_requests = self._observe(connection)
         self._known = self._known or connection
-        return self._answers(connection)
+        return self._look(FIRST, connection)
 
     def unchanged_pass(self) -> Answers:
-        self.unchanged_requests = self._observe(self._known)
-        return self._answers(self._known)
+        return self._look(UNCHANGED, self._known)
 
-    def _observe(self, connection: Any) -> int:
+    def _look(self, name: str, connection: Any) -> Answers:
+        from coordinator.models import DeltaTable, Entry
         from coordinator.observation.passes import observe_connection
         from lake.aws.access import Access, open_lake
 
-        access = Access("us-east-1", endpoint_url=self._endpoint, static_credentials=("bench", "bench"))
+        access = Access("us-east-1", endpoint_url=self._url, static_credentials=("bench", "bench"))
         with open_lake(access) as lake:
-            return observe_connection(connection, lake, threads=32).requests
-
-    def _answers(self, connection: Any) -> Answers:
-        from coordinator.models import DeltaTable, Entry
-
-        complete = dict(
-            Entry.objects.filter(table__connection=connection, version=COMMITS - 1).values_list("table_id", "complete")
-        )
+            self.requests[name] = observe_connection(connection, lake, threads=32).requests
+        newest = Entry.objects.filter(table__connection=connection, version=COMMITS - 1)
+        complete = dict(newest.values_list("table_id", "complete"))
         tables = DeltaTable.objects.filter(connection=connection).order_by("prefix")
         return {t.prefix: (t.published_version, complete[t.pk], t.reader_version) for t in tables}
 
 
-def _peer(standin: Standin, roots: list[str]) -> Answers:
+def _peer(url: str, roots: list[str]) -> Answers:
     keys = {"aws_access_key_id": "bench", "aws_secret_access_key": "bench", "region_name": "us-east-1"}
-    s3 = boto3.client("s3", endpoint_url=standin.url, **keys)
-    dynamodb = boto3.client("dynamodb", endpoint_url=standin.url, **keys)
-    return {root: _peer_table(s3, dynamodb, standin.url, root) for root in roots}
+    s3 = boto3.client("s3", endpoint_url=url, **keys)
+    dynamodb = boto3.client("dynamodb", endpoint_url=url, **keys)
+    return {root: _peer_table(s3, dynamodb, url, root) for root in roots}
 
 
 def _peer_table(s3: Any, dynamodb: Any, url: str, root: str) -> tuple[int | None, bool | None, int | None]:
