@@ -1,36 +1,23 @@
-"""`python -m benchmarks [NAME ...]` runs the named benchmarks, or all: the modules here that have a `main`."""
+"""`python -m benchmarks [NAME ...]` runs the named benchmarks, or all, each in a process of its own."""
 
 import argparse
-import importlib
-import pkgutil
+import subprocess
 import sys
-from collections.abc import Callable
 
-import benchmarks
-
-NOT_BENCHMARKS = frozenset({"__main__", "answers", "backup_data", "backup_session", "harness", "server"})
+BENCHMARKS = ("backup_copy", "backup_plan", "backup_reconcile", "observation")
 
 
-def main_of(name: str) -> Callable[[], None] | None:
-    """The `main` of that module, which is imported only now: a benchmark must not need what another one needs."""
-    main: Callable[[], None] | None = getattr(importlib.import_module(f"benchmarks.{name}"), "main", None)
-    return main
-
-
-def run() -> None:
-    available = sorted({module.name for module in pkgutil.iter_modules(benchmarks.__path__)} - NOT_BENCHMARKS)
+def main() -> int:
+    """Run them one after the other; exit with the code of the first that fails."""
+    known = ", ".join(BENCHMARKS)
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Levee against its peers.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(available)}; all if omitted")
-    names = parser.parse_args().names or available
-    unknown = [name for name in names if name not in available]
-    if unknown:
-        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(available)}")
-    for name in names:
-        main = main_of(name)
-        if main:
-            main()
-            sys.stdout.flush()
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {known}; all if omitted")
+    names = parser.parse_args().names or BENCHMARKS
+    if unknown := [name for name in names if name not in BENCHMARKS]:
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {known}")
+    codes = (subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode for name in names)
+    return next((code for code in codes if code), 0)
 
 
 if __name__ == "__main__":
-    run()
+    sys.exit(main())

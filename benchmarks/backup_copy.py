@@ -8,6 +8,7 @@ whose CPU is told; manifest and report, which s5cmd has on this machine's disk, 
 
 import multiprocessing
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,29 +16,32 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import c_longlong
 from pathlib import Path
+from typing import Any
 
-from benchmarks.answers import ETAG, copying, filing
-from benchmarks.backup_data import BUCKET, HOME, SOURCE, VAULT, emptied
-from benchmarks.backup_session import Session, levee_conf
-from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
+import boto3
+import pyarrow as pa
+from pyarrow import parquet
+
+from benchmarks.answers import ETAG, copying, serving
+from benchmarks.backups import BUCKET, HOME, SOURCE, UNTIMED, VAULT, emptied, levee_spark, run_job
+from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.server import serve
 
 OBJECTS, BYTES, LATENCY, THREADS = 5_000, 4096, 0.030, 10
-UNTIMED = 2
 LEVEE, S5CMD, BOTO3 = "levee", "s5cmd run", "boto3, 10 threads"
 
 
 def main() -> None:
-    """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_OBJECTS set other numbers."""
-    objects, rounds = asked("OBJECTS", OBJECTS), asked("ROUNDS", ROUNDS)
+    """LEVEE_BENCH_OBJECTS sets another number of objects."""
+    objects = asked("OBJECTS", OBJECTS)
     keys = [f"lake/t1/day=2026-11-{1 + i % 28:02}/part-{i:06}.parquet" for i in range(objects)]
     count = multiprocessing.get_context("fork").Value(c_longlong, 0)
     used: dict[str, list[float]] = {LEVEE: [], S5CMD: [], BOTO3: []}
-    (HOME / BUCKET).mkdir(parents=True, exist_ok=True)
+    answer = copying(serving(HOME), BUCKET, count)
     with (
-        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as folder,
-        serve(copying(filing(HOME), BUCKET, count), latency=LATENCY, processes=3) as s3,
-        Session(levee_conf(s3.url, Path(folder) / "spark"), Path(folder) / "spark", s3.url) as spark,
+        tempfile.TemporaryDirectory(prefix="levee-bench-") as folder,
+        serve(answer, latency=LATENCY, at_once=(f"/{BUCKET}/",), processes=3) as s3,
+        levee_spark(s3.url) as spark,
     ):
 
         def counted(name: str, run: Callable[[], object]) -> Callable[[], object]:
@@ -51,27 +55,23 @@ def main() -> None:
 
             return lap
 
-        contest = compete(
+        laps = compete(
             {
                 LEVEE: counted(LEVEE, lambda: _by_levee(spark, keys)),
                 S5CMD: counted(S5CMD, lambda: _by_s5cmd(s3.url, keys, Path(folder))),
                 BOTO3: counted(BOTO3, lambda: _by_boto3(s3.url, keys)),
             },
-            rounds=rounds,
             untimed=UNTIMED,
         )
-    tell(f"Copying {objects:,} objects at {LATENCY * 1000:.0f} ms", contest)
-    for name, laps in contest.laps.items():
-        share = sum(used[name][UNTIMED:]) / sum(lap.wall for lap in laps)
-        print(f"{name:36} {objects / contest.wall(name):9,.0f} copies/s, the stand-in at {share:.0%} of a core")
-    ratio_line(contest, LEVEE, S5CMD, at_most=1.0)
-    ratio_line(contest, LEVEE, BOTO3, at_most=1 / 3)
+    tell(f"Copying {objects:,} objects at {LATENCY * 1000:.0f} ms", laps)
+    for name, walls in laps.items():
+        rate, share = objects / statistics.median(walls), sum(used[name][UNTIMED:]) / sum(walls)
+        print(f"{name:36} {rate:9,.0f} copies/s, the stand-in at {share:.0%} of a core")
+    ratio_line(laps, LEVEE, S5CMD, at_most=1.0)
+    ratio_line(laps, LEVEE, BOTO3, at_most=1 / 3)
 
 
-def _by_levee(spark: Session, keys: list[str]) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
+def _by_levee(spark: Any, keys: list[str]) -> None:
     folder = emptied(HOME / BUCKET / "copy")
     count = len(keys)
     planned = {"key": keys, "size": pa.array([BYTES] * count, pa.int64()), "etag": [ETAG] * count}
@@ -83,7 +83,7 @@ def _by_levee(spark: Session, keys: list[str]) -> None:
         "report": {"bucket": BUCKET, "prefix": "copy/report"},
         "token": "bench",
     }
-    result = spark.call("benchmarks.backup_session:levee_job", {"kind": "backup_copy", "params": params})
+    result = run_job(spark, "backup_copy", params)
     assert result == {"done": count, "failed": 0}, result
 
 
@@ -100,8 +100,6 @@ def _by_s5cmd(url: str, keys: list[str], folder: Path) -> None:
 
 
 def _by_boto3(url: str, keys: list[str]) -> None:
-    import boto3
-
     keys_of = boto3.Session("bench", "bench", region_name="us-east-1")
     s3 = keys_of.client("s3", endpoint_url=url)
 

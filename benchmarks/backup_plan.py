@@ -5,44 +5,46 @@ lane, write all objects as Parquet by lane and the manifests as CSV with encoded
 The session is warm: the first laps do not count.
 """
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.answers import filing
-from benchmarks.backup_data import BUCKET, CUT_OFF, HOME, ROWS, SOURCE, VAULT, emptied, inventory
-from benchmarks.backup_session import Session, levee_conf, mounted
-from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
+from benchmarks.answers import serving
+from benchmarks.backups import (
+    BUCKET,
+    CUT_OFF,
+    HOME,
+    ROWS,
+    SOURCE,
+    UNTIMED,
+    VAULT,
+    emptied,
+    inventory,
+    levee_spark,
+    run_job,
+)
+from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.server import serve
 
-UNTIMED = 2
 LEVEE, DUCKDB = "levee", "DuckDB"
 LIMIT = 5 * 1024**3
 Counts = dict[str, int]
 
 
 def main() -> None:
-    """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_ROWS set other numbers."""
+    """LEVEE_BENCH_ROWS sets another number of objects."""
     rows = asked("ROWS", ROWS)
     home = inventory(rows)
-    with (
-        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as folder,
-        serve(filing(HOME)) as s3,
-        Session(levee_conf(s3.url, Path(folder) / "a") | mounted(BUCKET, HOME / BUCKET), Path(folder) / "a") as levee,
-    ):
+    with serve(serving(HOME)) as s3, levee_spark(s3.url) as spark:
 
         def by_levee() -> Counts:
-            params = {"kind": "backup_plan", "params": params_of(home, emptied(HOME / BUCKET / "levee"))}
-            return counts_of(levee.call("benchmarks.backup_session:levee_job", params))
+            return counts_of(run_job(spark, "backup_plan", params_of(home, emptied(HOME / BUCKET / "levee"))))
 
-        contest = compete(
-            {LEVEE: by_levee, DUCKDB: lambda: duckdb_plan(home, emptied(HOME / BUCKET / "duckdb"))},
-            rounds=asked("ROUNDS", ROUNDS),
-            untimed=UNTIMED,
+        laps = compete(
+            {LEVEE: by_levee, DUCKDB: lambda: duckdb_plan(home, emptied(HOME / BUCKET / "duckdb"))}, untimed=UNTIMED
         )
-    tell(f"Planning a backup of {rows:,} objects", contest)
-    ratio_line(contest, LEVEE, DUCKDB, at_most=1.5)
+    tell(f"Planning a backup of {rows:,} objects", laps)
+    ratio_line(laps, LEVEE, DUCKDB, at_most=1.5)
 
 
 def params_of(home: Path, folder: Path) -> dict[str, Any]:

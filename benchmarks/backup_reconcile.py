@@ -6,75 +6,51 @@ hundred failed, one in a thousand is in no report. The destination's listing is 
 S3's work. The session is warm: the first laps do not count.
 """
 
-import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.answers import filing
-from benchmarks.backup_data import BUCKET, CUT_OFF, HOME, SOURCE, emptied, inventory
-from benchmarks.backup_session import Session, levee_conf
-from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
+from benchmarks.answers import serving
+from benchmarks.backups import BUCKET, CUT_OFF, HOME, SOURCE, UNTIMED, emptied, inventory, levee_spark
+from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.server import serve
+from lake.backup.objects import BucketPrefix
+from lake.spark.backups.places import access_of, slots
+from lake.spark.backups.reports import REPORTED
+from lake.spark.backups.settling import PLANNED, THERE, Settling, parts_for, reads_of, sizes_of
+from lake.spark.backups.tasks import shares_of
+from lake.spark.backups.tuning import BULK, set_while
+from lake.spark.jobs.backup_reconcile import groups_of
 
 ROWS = 1_000_000
-UNTIMED = 2
 LEVEE, DUCKDB = "levee", "DuckDB"
 BEGAN = "2026-11-20T00:00:00+00:00"
-Counts = dict[str, list[int]]
+Counts = Mapping[str, list[int]]
 
 
 def main() -> None:
-    """LEVEE_BENCH_ROUNDS and LEVEE_BENCH_ROWS set other numbers."""
+    """LEVEE_BENCH_ROWS sets another number of lines."""
     rows = asked("ROWS", ROWS)
     home = _reported(rows)
-    with (
-        tempfile.TemporaryDirectory(prefix="levee-bench-", dir=HOME) as scratch,
-        serve(filing(HOME)) as s3,
-        Session(levee_conf(s3.url, Path(scratch)), Path(scratch)) as session,
-    ):
-        slots = session.call("benchmarks.backup_reconcile:slots_of", {})
-        work = {"home": home.name, "rows": rows, "slots": slots}
+    with serve(serving(HOME)) as s3, levee_spark(s3.url) as spark:
+        parts = parts_for(rows, slots(spark))
 
         def by_levee() -> Counts:
             emptied(HOME / BUCKET / "reconciled")
-            return dict(session.call("benchmarks.backup_reconcile:levee_reconciliation", work))
+            return levee_reconciliation(spark, home.name, parts)
 
-        contest = compete(
+        laps = compete(
             {LEVEE: by_levee, DUCKDB: lambda: duckdb_reconciliation(home, emptied(HOME / BUCKET / "settled"))},
-            rounds=asked("ROUNDS", ROUNDS),
             untimed=UNTIMED,
         )
-    tell(f"Reconciling a report of {rows:,} lines", contest)
-    ratio_line(contest, LEVEE, DUCKDB, at_most=2.0)
+    tell(f"Reconciling a report of {rows:,} lines", laps)
+    ratio_line(laps, LEVEE, DUCKDB, at_most=2.0)
 
 
-def slots_of(spark: Any, params: Mapping[str, Any]) -> int:
-    """What the job asks for to list the destination."""
-    from lake.spark.backups.places import slots
-
-    return slots(spark)
-
-
-def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
+def levee_reconciliation(spark: Any, home: str, parts: int) -> Counts:
     """What the job does once the destination is listed, and it is known how many tasks run at once."""
-    from lake.backup.objects import BucketPrefix
-    from lake.spark.backups.places import access_of
-    from lake.spark.backups.reports import REPORTED
-    from lake.spark.backups.settling import (
-        PLANNED,
-        THERE,
-        Settling,
-        parts_for,
-        reads_of,
-        sizes_of,
-    )
-    from lake.spark.backups.tasks import shares_of
-    from lake.spark.backups.tuning import BULK, set_while
-    from lake.spark.jobs.backup_reconcile import groups_of
-
-    home, access = params["home"], access_of(spark)
+    access = access_of(spark)
     files = {kind: f"{home}/{name}.parquet" for kind, name in ((PLANNED, "planned"), (THERE, "there"))}
     report = f"{home}/report.csv"
     with set_while(spark, BULK):
@@ -82,7 +58,6 @@ def levee_reconciliation(spark: Any, params: Mapping[str, Any]) -> Counts:
         reads = shares_of(BUCKET, report, size, kind=REPORTED)
         reads += [read for kind, file in files.items() for read in reads_of(access, kind, BUCKET, [file])]
         kept = BucketPrefix(BUCKET, "reconciled/outcomes/")
-        parts = parts_for(params["rows"], params["slots"])
         groups = groups_of(spark, Settling(access, SOURCE, kept, datetime.fromisoformat(BEGAN), "", parts), reads)
     return _counts((group["outcome"], group["code"], group["objects"], group["bytes"]) for group in groups)
 

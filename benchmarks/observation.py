@@ -6,6 +6,7 @@ pass is its first pass again. Both report, for each table, the published version
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +16,9 @@ from typing import Any
 import boto3
 import deltalake
 
-from benchmarks.answers import Bucket, StoredTable, reading
+from benchmarks.answers import serving
 from benchmarks.harness import asked, compete, ratio_line, tell
-from benchmarks.server import Standin, serve
+from benchmarks.server import serve
 
 TABLES = 500
 COMMITS = 20
@@ -33,24 +34,25 @@ def main() -> None:
     """LEVEE_BENCH_TABLES sets another number of tables."""
     tables = asked("TABLES", TABLES)
     roots = [f"warehouse/t{number:04d}" for number in range(tables)]
-    log = _log()
-    objects = {f"{root}/_delta_log/{name}": body for root in roots for name, body in log.items()}
-    items = (_item(root, version) for root in roots for version in range(COMMITS))
-    answer = reading({BUCKET: Bucket(objects)}, {STORE: StoredTable(STORE, "tablePath", "fileName", items)})
-    with serve(answer, latency=LATENCY_SECONDS) as standin, _console():
-        levee = _Levee(standin)
+    items = {f"s3a://{BUCKET}/{root}": [_item(root, version) for version in range(COMMITS)] for root in roots}
+    with (
+        tempfile.TemporaryDirectory() as home,
+        serve(serving(Path(home), items), latency=LATENCY_SECONDS) as standin,
+        _console(),
+    ):
+        _write_logs([Path(home) / BUCKET / root for root in roots])
+        levee = _Levee(standin.url)
         levee.first_pass()
         before = standin.cpu_seconds()
-        contest = compete(
-            {FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin, roots)}
+        laps = compete(
+            {FIRST: levee.first_pass, UNCHANGED: levee.unchanged_pass, PEER: lambda: _peer(standin.url, roots)}
         )
-        walls = sum(lap.wall for laps in contest.laps.values() for lap in laps)
-        tell(f"Observing {tables} tables of {COMMITS} commits", contest)
-        ratio_line(contest, FIRST, PEER, at_most=1 / 3)
-        ratio_line(contest, UNCHANGED, PEER, at_most=1 / 10)
-        print(f"{FIRST}: {levee.first_requests / tables:.2f} requests a table")
-        print(f"{UNCHANGED}: {levee.unchanged_requests / tables:.2f} requests a table")
-        busy = (standin.cpu_seconds() - before) / walls
+        tell(f"Observing {tables} tables of {COMMITS} commits", laps)
+        ratio_line(laps, FIRST, PEER, at_most=1 / 3)
+        ratio_line(laps, UNCHANGED, PEER, at_most=1 / 10)
+        for name, requests in levee.requests.items():
+            print(f"{name}: {requests / tables:.2f} requests a table")
+        busy = (standin.cpu_seconds() - before) / sum(map(sum, laps.values()))
         print(f"stand-in: {busy:.0%} of a core, {LATENCY_SECONDS * 1000:g} ms a request")
 
 
@@ -58,56 +60,46 @@ Answers = dict[str, tuple[int | None, bool | None, int | None]]
 
 
 class _Levee:
-    """The product: passes over one connection each, in a database of their own."""
+    """The product: passes over one connection each, in a database of their own; `requests` are those of the last."""
 
-    def __init__(self, standin: Standin) -> None:
-        self._endpoint = standin.url
-        self._passes = 0
+    def __init__(self, url: str) -> None:
+        self._url = url
         self._known: Any = None
-        self.first_requests = 0
-        self.unchanged_requests = 0
+        self.requests: dict[str, int] = {}
 
     def first_pass(self) -> Answers:
         from coordinator.models import CommitStore, Watch
         from dashboard.connections.models import Connection
 
-        self._passes += 1
-        connection = Connection.objects.create(
-            name=f"pass-{self._passes}", region="us-east-1", endpoint_url=self._endpoint
-        )
+        number = Connection.objects.count()
+        connection = Connection.objects.create(name=f"pass-{number}", region="us-east-1", endpoint_url=self._url)
         Watch.objects.create(connection=connection, uri=f"s3a://{BUCKET}/warehouse/")
         CommitStore.objects.create(connection=connection, name=STORE, kind=CommitStore.Kind.LOG_STORE)
-        self.first_requests = self._observe(connection)
         self._known = self._known or connection
-        return self._answers(connection)
+        return self._look(FIRST, connection)
 
     def unchanged_pass(self) -> Answers:
-        self.unchanged_requests = self._observe(self._known)
-        return self._answers(self._known)
+        return self._look(UNCHANGED, self._known)
 
-    def _observe(self, connection: Any) -> int:
+    def _look(self, name: str, connection: Any) -> Answers:
+        from coordinator.models import DeltaTable, Entry
         from coordinator.observation.passes import observe_connection
         from lake.aws.access import Access, open_lake
 
-        access = Access("us-east-1", endpoint_url=self._endpoint, static_credentials=("bench", "bench"))
+        access = Access("us-east-1", endpoint_url=self._url, static_credentials=("bench", "bench"))
         with open_lake(access) as lake:
-            return observe_connection(connection, lake, threads=32).requests
-
-    def _answers(self, connection: Any) -> Answers:
-        from coordinator.models import DeltaTable, Entry
-
-        complete = dict(
-            Entry.objects.filter(table__connection=connection, version=COMMITS - 1).values_list("table_id", "complete")
-        )
+            self.requests[name] = observe_connection(connection, lake, threads=32).requests
+        newest = Entry.objects.filter(table__connection=connection, version=COMMITS - 1)
+        complete = dict(newest.values_list("table_id", "complete"))
         tables = DeltaTable.objects.filter(connection=connection).order_by("prefix")
         return {t.prefix: (t.published_version, complete[t.pk], t.reader_version) for t in tables}
 
 
-def _peer(standin: Standin, roots: list[str]) -> Answers:
+def _peer(url: str, roots: list[str]) -> Answers:
     keys = {"aws_access_key_id": "bench", "aws_secret_access_key": "bench", "region_name": "us-east-1"}
-    s3 = boto3.client("s3", endpoint_url=standin.url, **keys)
-    dynamodb = boto3.client("dynamodb", endpoint_url=standin.url, **keys)
-    return {root: _peer_table(s3, dynamodb, standin.url, root) for root in roots}
+    s3 = boto3.client("s3", endpoint_url=url, **keys)
+    dynamodb = boto3.client("dynamodb", endpoint_url=url, **keys)
+    return {root: _peer_table(s3, dynamodb, url, root) for root in roots}
 
 
 def _peer_table(s3: Any, dynamodb: Any, url: str, root: str) -> tuple[int | None, bool | None, int | None]:
@@ -148,25 +140,25 @@ def _console() -> Iterator[None]:
         yield
 
 
-def _log() -> dict[str, bytes]:
-    """The files of one log as deltalake writes them, and a `.crc` for each version as Spark adds."""
+def _write_logs(roots: list[Path]) -> None:
+    """The same log for each table, as deltalake writes it, and a `.crc` for each version as Spark adds."""
     import pyarrow as pa
 
-    with tempfile.TemporaryDirectory() as folder:
-        rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
-        for version in range(COMMITS):
-            deltalake.write_deltalake(folder, rows, mode="append")
-            if version == CHECKPOINT:
-                deltalake.DeltaTable(folder).create_checkpoint()
-        files = {file.name: file.read_bytes() for file in (Path(folder) / "_delta_log").iterdir() if file.is_file()}
-    actions = [json.loads(line) for line in files[f"{0:020d}.json"].splitlines()]
-    state = {key: value for action in actions for key, value in action.items() if key in {"protocol", "metaData"}}
+    first, *others = roots
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
+    for version in range(COMMITS):
+        deltalake.write_deltalake(first, rows, mode="append")
+        if version == CHECKPOINT:
+            deltalake.DeltaTable(first).create_checkpoint()
+    log = first / "_delta_log"
+    actions = [json.loads(line) for line in (log / f"{0:020d}.json").read_text().splitlines()]
+    state = {name: value for action in actions for name, value in action.items()}
     for version in range(COMMITS):
         crc = {"tableSizeBytes": 500 * (version + 1), "numFiles": version + 1, "numMetadata": 1, "numProtocol": 1}
-        files[f"{version:020d}.crc"] = json.dumps(
-            crc | {"metadata": state["metaData"], "protocol": state["protocol"]}
-        ).encode()
-    return files
+        said = crc | {"metadata": state["metaData"], "protocol": state["protocol"]}
+        (log / f"{version:020d}.crc").write_text(json.dumps(said))
+    for root in others:
+        shutil.copytree(log, root / "_delta_log", copy_function=os.link)
 
 
 def _item(root: str, version: int) -> dict[str, Any]:
@@ -178,3 +170,7 @@ def _item(root: str, version: int) -> dict[str, Any]:
         "complete": {"S": "true"},
         "expireTime": {"N": str(MODIFIED // 1000)},
     }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 """One HTTP server for the benchmarks: several processes on one loopback port, each answer after a set delay.
 
-What it answers is a function from a request to bytes made beforehand, so that the client under test and not the server
-is the limit; `cpu_seconds` tells whether that held. It checks no signature.
+What it answers is a function from a request to bytes, quick enough that the client under test and not the server is the
+limit; `cpu_seconds` tells whether that held. It checks no signature.
 """
 
 import asyncio
@@ -25,23 +25,15 @@ class Request:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer's bytes, head first; `at_once` without the delay."""
-
-    parts: tuple[bytes, ...]
-    at_once: bool = False
+Answer = Callable[[Request], bytes]
 
 
-Answer = Callable[[Request], Reply]
-
-
-def respond(status: int, *body: bytes, more: str = "", kind: str = "application/xml", at_once: bool = False) -> Reply:
+def respond(status: int, body: bytes = b"", more: str = "", kind: str = "application/xml") -> bytes:
     """A whole answer; `more` are further lines of its head."""
     head = f"HTTP/1.1 {status} OK\r\nContent-Type: {kind}\r\nx-amz-request-id: STANDIN\r\n{more}"
-    if "content-length" not in more.lower():
-        head += f"Content-Length: {sum(map(len, body))}\r\n"
-    return Reply((f"{head}\r\n".encode(), *body), at_once)
+    if "Content-Length" not in more:
+        head += f"Content-Length: {len(body)}\r\n"
+    return f"{head}\r\n".encode() + body
 
 
 class Standin:
@@ -61,16 +53,23 @@ class Standin:
 
 
 @contextmanager
-def serve(answer: Answer, *, latency: float = 0.0, processes: int = 2) -> Iterator[Standin]:
-    """Serve until the block ends; `latency` is seconds before each answer. Processes are forked and share memory."""
+def serve(
+    answer: Answer, *, latency: float = 0.0, at_once: tuple[str, ...] = (), processes: int = 2
+) -> Iterator[Standin]:
+    """Serve until the block ends; `latency` is seconds before each answer but of targets that begin with `at_once`.
+
+    Processes are forked and share memory.
+    """
+
+    def work() -> None:
+        asyncio.run(_listen(port, lambda: _Exchange(answer, latency, at_once), listening))
+
     fork = multiprocessing.get_context("fork")
     # The port is taken once and shared: each process then listens on a socket of its own.
     holder = _listener(0)
     port = holder.getsockname()[1]
     listening = fork.Barrier(processes + 1)
-    workers = [
-        fork.Process(target=_work, args=(port, answer, latency, listening), daemon=True) for _ in range(processes)
-    ]
+    workers = [fork.Process(target=work, daemon=True) for _ in range(processes)]
     for worker in workers:
         worker.start()
     listening.wait(timeout=20)
@@ -90,23 +89,21 @@ def _listener(port: int) -> socket.socket:
     return listener
 
 
-def _work(port: int, answer: Answer, latency: float, listening: Any) -> None:
-    async def listen() -> None:
-        listener = _listener(port)
-        listener.listen(1024)
-        server = await asyncio.get_running_loop().create_server(lambda: _Exchange(answer, latency), sock=listener)
-        listening.wait()
-        await server.serve_forever()
-
-    asyncio.run(listen())
+async def _listen(port: int, exchange: Callable[[], asyncio.Protocol], listening: Any) -> None:
+    listener = _listener(port)
+    listener.listen(1024)
+    server = await asyncio.get_running_loop().create_server(exchange, sock=listener)
+    listening.wait()
+    await server.serve_forever()
 
 
 class _Exchange(asyncio.Protocol):
     """One connection: requests one after another, each answered after the delay."""
 
-    def __init__(self, answer: Answer, latency: float) -> None:
+    def __init__(self, answer: Answer, latency: float, at_once: tuple[str, ...]) -> None:
         self._answer = answer
         self._latency = latency
+        self._at_once = at_once
         self._loop = asyncio.get_running_loop()
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
@@ -118,15 +115,12 @@ class _Exchange(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         while (request := self._next()) is not None:
-            reply = self._answer(request)
-            if reply.at_once:
-                self._write(reply.parts)
-            else:
-                self._loop.call_later(self._latency, self._write, reply.parts)
+            delay = 0 if request.target.startswith(self._at_once) else self._latency
+            self._loop.call_later(delay, self._write, self._answer(request))
 
-    def _write(self, parts: tuple[bytes, ...]) -> None:
+    def _write(self, said: bytes) -> None:
         if self._transport and not self._transport.is_closing():
-            self._transport.writelines(parts)
+            self._transport.write(said)
 
     def _next(self) -> Request | None:
         end = self._received.find(b"\r\n\r\n")

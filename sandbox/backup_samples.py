@@ -6,8 +6,9 @@ Once each has been run, one run is complete, one is copying for an hour, one wai
 import json
 from dataclasses import dataclass
 
-from lake.aws.inventory_configurations import PLANNING_FIELDS
-from sandbox.client import Client
+from lake.aws.access import Access, open_lake
+from lake.aws.inventory_configurations import PLANNING_FIELDS, InventoryConfiguration, InventoryConfigurations
+from sandbox.client import REGION, Client
 from sandbox.ground import FINANCE, PROD, RAW
 
 VAULT, MARKETING_VAULT, INVENTORIES = "acme-vault-lake", "acme-vault-marketing", "acme-lake-inventories"
@@ -90,27 +91,22 @@ def lay(client: Client) -> None:
 
 def ask_for_inventories(client: Client) -> None:
     """Configure each plan's inventory; the first delivery lists what is there some seconds later."""
-    for plan in PLANS:
-        client.configure_bucket(plan.source_bucket, "inventory", _configuration(plan), id=plan.inventory_id)
+    access = Access(REGION, endpoint_url=client.origin, static_credentials=("sandbox", "sandbox"))
+    with open_lake(access) as lake:
+        for plan in PLANS:
+            wanted = InventoryConfiguration(
+                plan.inventory_id,
+                INVENTORIES,
+                destination_account=ACCOUNT,
+                prefix=plan.prefix,
+                fields=PLANNING_FIELDS,
+            )
+            InventoryConfigurations(lake, access).put(plan.source_bucket, wanted)
 
 
 def declaration() -> str:
-    """The plans as TOML."""
-    return "".join(f"\n[[plans]]\n{_lines(plan)}" for plan in PLANS)
-
-
-def _lines(plan: SamplePlan) -> str:
-    # Texts and numbers look alike in JSON and TOML.
-    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in plan.values.items())
-
-
-def _configuration(plan: SamplePlan) -> str:
-    fields = "".join(f"<Field>{field}</Field>" for field in PLANNING_FIELDS)
-    prefix = f"<Filter><Prefix>{plan.prefix}</Prefix></Filter>" if plan.prefix else ""
-    return (
-        f"<InventoryConfiguration><Id>{plan.inventory_id}</Id><IsEnabled>true</IsEnabled>{prefix}"
-        "<IncludedObjectVersions>Current</IncludedObjectVersions><Schedule><Frequency>Daily</Frequency></Schedule>"
-        f"<Destination><S3BucketDestination><AccountId>{ACCOUNT}</AccountId>"
-        f"<Bucket>arn:aws:s3:::{INVENTORIES}</Bucket><Format>Parquet</Format></S3BucketDestination></Destination>"
-        f"<OptionalFields>{fields}</OptionalFields></InventoryConfiguration>"
+    """The plans as TOML, in which texts and numbers look as in JSON."""
+    return "".join(
+        "\n[[plans]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in plan.values.items())
+        for plan in PLANS
     )

@@ -49,16 +49,9 @@ class Client:
         """Change rules of S3 Batch Operations and S3 Inventory, which only the sandbox's own server has."""
         self._s3("PUT", "_sandbox", "rules", data=json.dumps(rules).encode())
 
-    def put(
-        self, bucket: str, key: str, data: bytes, *, only_new: bool = False, modified_at: float | None = None
-    ) -> None:
-        """Write an object; `only_new` sends If-None-Match: * (ClientError 412 where it exists).
-
-        `modified_at` (epoch seconds) dates the object back, which only the sandbox's own server understands.
-        """
-        headers = {"If-None-Match": "*"} if only_new else {}
-        if modified_at is not None:
-            headers[MODIFIED_AT] = str(modified_at)
+    def put(self, bucket: str, key: str, data: bytes, *, modified_at: float | None = None) -> None:
+        """Write an object; `modified_at` (epoch seconds) dates it back, which only the sandbox's server understands."""
+        headers = {} if modified_at is None else {MODIFIED_AT: str(modified_at)}
         self._s3("PUT", bucket, key, data=data, headers=headers)
 
     def get(self, bucket: str, key: str) -> bytes:

@@ -14,24 +14,19 @@ Environ = dict[str, Any]
 Application = Callable[[Environ, Any], Iterable[bytes]]
 
 
-class LegacyDynamoDB:
+def legacy_dynamodb(application: Application) -> Application:
     """WSGI layer that rewrites the bodies of PutItem, UpdateItem and DeleteItem and passes everything else on."""
 
-    def __init__(self, application: Application) -> None:
-        self.application = application
-
-    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+    def layer(environ: Environ, start_response: Any) -> Iterable[bytes]:
         operation = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
         if operation in {"PutItem", "UpdateItem", "DeleteItem"}:
-            _rewrite(environ)
-        return self.application(environ, start_response)
+            body = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+            data = json.dumps(translate(body)).encode()
+            environ["wsgi.input"] = io.BytesIO(data)
+            environ["CONTENT_LENGTH"] = str(len(data))
+        return application(environ, start_response)
 
-
-def _rewrite(environ: Environ) -> None:
-    body = json.loads(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
-    data = json.dumps(translate(body)).encode()
-    environ["wsgi.input"] = io.BytesIO(data)
-    environ["CONTENT_LENGTH"] = str(len(data))
+    return layer
 
 
 def translate(body: Body) -> Body:

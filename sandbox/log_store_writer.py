@@ -12,8 +12,6 @@ from enum import StrEnum
 
 from sandbox.client import Body, Client, ClientError
 
-REPAIR_ATTEMPTS = 4
-
 
 class Step(StrEnum):
     """What has just been done when the generator of `LogStoreTable.write` pauses."""
@@ -28,10 +26,6 @@ class Step(StrEnum):
 
 class CommitExistsError(Exception):
     """The version is taken: a Delta conflict, after which a writer tries the next version."""
-
-
-class BrokenLogError(Exception):
-    """Upstream's FileSystemException: what DynamoDB and S3 hold does not allow a commit here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +68,8 @@ class LogStoreTable:
     def write(self, version: int, data: bytes) -> Iterator[Step]:
         """Commit `data` as `version`, pausing after each step; abandoning the generator is the writer's death.
 
-        Raises CommitExistsError and BrokenLogError where upstream would; after ENTRY_PREPARED the commit is accepted
-        and upstream swallows whatever goes wrong.
+        Raises CommitExistsError where upstream would; after ENTRY_PREPARED the commit is accepted and upstream swallows
+        whatever goes wrong. Upstream also refuses what it finds lost, which is not played here.
         """
         if self._has(file_name(version)):
             raise CommitExistsError(f"{file_name(version)} exists in {self.table_path}")
@@ -105,18 +99,10 @@ class LogStoreTable:
             self.repair(newest)
 
     def repair(self, entry: Entry) -> None:
-        """Upstream's `fixDeltaLog`: publish from the temp file, then complete unconditionally; four attempts."""
-        for attempt in range(1, REPAIR_ATTEMPTS + 1):
-            try:
-                if not self._has(entry.file_name):
-                    self._publish(entry)
-                self._complete(entry)
-                return
-            except CommitExistsError:
-                continue
-            except ClientError as error:
-                if attempt == REPAIR_ATTEMPTS:
-                    raise BrokenLogError(f"{entry.file_name} of {self.table_path} cannot be repaired") from error
+        """Upstream's `fixDeltaLog`, without its second tries: publish from the temp file, then complete in any case."""
+        if not self._has(entry.file_name):
+            self._publish(entry)
+        self._complete(entry)
 
     def entry(self, version: int) -> Entry | None:
         key = {"tablePath": {"S": self.table_path}, "fileName": {"S": file_name(version)}}
@@ -141,18 +127,9 @@ class LogStoreTable:
         return self.client.get(self.bucket, self._key(name))
 
     def _settle_previous(self, version: int) -> None:
-        if version == 0:
-            first = self.entry(0)
-            if first is not None and first.complete and not self._has(first.file_name):
-                raise BrokenLogError(f"Old entries for table {self.table_path} still exist in the external log store")
-            return
         previous = self.entry(version - 1)
         if previous is not None and not previous.complete:
             self.repair(previous)
-        elif not self._has(file_name(version - 1)):
-            raise BrokenLogError(
-                f"{file_name(version - 1)} doesn't exist in the file system but does in the external log store"
-            )
 
     def _publish(self, entry: Entry) -> None:
         """Copy by GET and a plain PUT after a look, as S3A's create(overwrite=false) does: it is not atomic."""

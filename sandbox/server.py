@@ -1,10 +1,8 @@
 """S3, S3 Control, DynamoDB and STS on one loopback port: moto's server application behind thin layers."""
 
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from threading import Thread
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,47 +16,40 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from sandbox.client import REGION
 from sandbox.control.batch import BatchOperations
 from sandbox.control.inventories import Inventories
-from sandbox.control.rules import RuleBook
-from sandbox.legacy_dynamodb import Application, Environ, LegacyDynamoDB
+from sandbox.control.jobs import RuleBook
+from sandbox.legacy_dynamodb import Application, Environ, legacy_dynamodb
 
 _MODIFIED_AT = "HTTP_X_SANDBOX_MODIFIED_AT"
 
 
-class OneRegion:
+def one_region(application: Application) -> Application:
     """WSGI layer: DynamoDB requests signed for us-east-1 count as the sandbox's region.
 
     The AWS SDK v1 inside Delta's coordinator derives its signing region from the endpoint's host name and falls back to
     us-east-1 for a loopback address; moto files tables by that region, so its tables would be out of everyone's sight.
     """
 
-    def __init__(self, application: Application) -> None:
-        self.application = application
-
-    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+    def layer(environ: Environ, start_response: Any) -> Iterable[bytes]:
         if signed := environ.get("HTTP_AUTHORIZATION"):
             environ["HTTP_AUTHORIZATION"] = signed.replace("/us-east-1/dynamodb/", f"/{REGION}/dynamodb/")
-        return self.application(environ, start_response)
+        return application(environ, start_response)
+
+    return layer
 
 
-class Backdating:
+def backdating(application: Application) -> Application:
     """WSGI layer: a PUT with X-Sandbox-Modified-At (epoch seconds) leaves an object of that age."""
 
-    def __init__(self, application: Application) -> None:
-        self.application = application
-
-    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+    def layer(environ: Environ, start_response: Any) -> Iterable[bytes]:
         stamp = environ.pop(_MODIFIED_AT, None)
-        answer = self.application(environ, start_response)
-        if stamp is not None and environ["REQUEST_METHOD"] == "PUT":
-            _, bucket, key = _path(environ).split("/", 2)
-            stored = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].get_bucket(bucket).keys.get(key)
-            if stored is not None:
-                stored.last_modified = datetime.fromtimestamp(float(stamp), UTC).replace(tzinfo=None)
+        answer = application(environ, start_response)
+        if stamp is not None:
+            _, bucket, key = unquote(environ["RAW_URI"].partition("?")[0]).split("/", 2)
+            modified_at = datetime.fromtimestamp(float(stamp), UTC).replace(tzinfo=None)
+            s3_backends[DEFAULT_ACCOUNT_ID]["aws"].get_bucket(bucket).keys[key].last_modified = modified_at
         return answer
 
-
-def _path(environ: Environ) -> str:
-    return unquote(environ["RAW_URI"].partition("?")[0])
+    return layer
 
 
 class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto comes without types
@@ -84,7 +75,7 @@ def application() -> Application:
     werkzeug_app.RegexConverter = _AnyCharacter
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
     rules = RuleBook()
-    return OneRegion(LegacyDynamoDB(BatchOperations(Inventories(Backdating(moto), rules), rules)))
+    return one_region(legacy_dynamodb(BatchOperations(Inventories(backdating(moto), rules), rules)))
 
 
 def bind(port: int) -> BaseWSGIServer:
@@ -99,17 +90,3 @@ def bind(port: int) -> BaseWSGIServer:
 
 def origin(server: BaseWSGIServer) -> str:
     return f"http://127.0.0.1:{server.port}"
-
-
-@contextmanager
-def running(port: int = 0) -> Iterator[str]:
-    """Serve in a thread for as long as the block lasts; gives the origin. Servers of one process share one lake."""
-    server = bind(port)
-    thread = Thread(target=server.serve_forever, args=(0.05,), name="sandbox", daemon=True)
-    thread.start()
-    try:
-        yield origin(server)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

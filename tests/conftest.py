@@ -1,9 +1,11 @@
 """Every test runs in a home of its own, with plain static files and a hasher that costs nothing."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,10 @@ from pytest_django import Settings
 
 from tests.choosing import choose, of_part
 from tests.chromium import chromium  # noqa: F401 - shared by every folder with browser tests
-from tests.collecting import pytest_collection  # noqa: F401 - a hook of pytest's
 from tests.databases import check_reasons
 from tests.endings import ENDINGS
 from tests.grouping import arrange
 from tests.jars_home import JARS_HOME  # noqa: F401 - it is read before this home is set
-from tests.jvms import MOST, MOST_OF_A_CLUSTER, Census
 
 HOME = Path(tempfile.mkdtemp(prefix="levee-tests-"))
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
@@ -37,6 +37,17 @@ settings.STATIC_ROOT.mkdir()
 
 QUICK, THOROUGH = 20, 200
 """How many examples a property is tried on: by `make test`, the same ones each time, and by `make test-all`, others."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives until the end: let no collection of garbage look at it, now or while tests run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,12 +68,6 @@ def pytest_configure(config: pytest.Config) -> None:
         database=DirectoryBasedExampleDatabase(settings.BASE_DIR / ".hypothesis" / "examples") if everything else None,
     )
     hypothesis_settings.load_profile("levee")
-    if hasattr(config, "workerinput"):
-        return
-    config.pluginmanager.register(
-        census := Census(MOST_OF_A_CLUSTER if config.getoption("--part") == "clusters" else MOST)
-    )
-    census.start()
 
 
 @pytest.hookimpl(tryfirst=True)

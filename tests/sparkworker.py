@@ -3,7 +3,7 @@
 import functools
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from sandbox.client import REGION
 from tests.endings import ENDINGS
 from tests.jars_home import link_jars, make_archive
 from tests.jvms import JVMS
+from tests.living import living
 from tests.sandboxlake import sandbox_lake
 
 
@@ -56,29 +57,9 @@ def shared_worker(name: str, **changes: Any) -> SparkWorker:
     return worker
 
 
-def living(group: int) -> list[str]:
-    """Name the processes of a process group that are more than zombies."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                name, _, rest = (entry / "stat").read_text().rpartition(")")
-            except OSError:
-                continue
-            state, _, process_group = rest.split()[:3]
-            if int(process_group) == group and state not in "ZX":
-                found.append(name.partition("(")[2])
-    return found
-
-
 def java_of(worker: SparkWorker) -> int:
     """The process id of its JVM; it has one."""
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            name, _, rest = (entry / "stat").read_text().rpartition(")")
-            if int(rest.split()[2]) == pid_of(worker) and name.endswith("(java"):
-                return int(entry.name)
-    raise AssertionError("The worker has no JVM.")
+    return next(one.number for one in living(pid_of(worker)) if one.name == "java")
 
 
 def pid_of(worker: SparkWorker) -> int:

@@ -120,8 +120,8 @@ def _end_all() -> None:
         _ended()
 
 
-def descendants(root: int | None = None) -> list[int]:
-    """The processes below `root`, by default this one, that are more than zombies."""
+def descendants() -> list[int]:
+    """The processes below this one that are more than zombies."""
     children: dict[int, list[int]] = {}
     running = set()
     for entry in Path("/proc").glob("[0-9]*/stat"):
@@ -130,7 +130,7 @@ def descendants(root: int | None = None) -> list[int]:
             children.setdefault(int(parent), []).append(number := int(entry.parent.name))
             if state not in "ZX":
                 running.add(number)
-    waiting, found = [root or os.getpid()], []
+    waiting, found = [os.getpid()], []
     while waiting:
         below = children.get(waiting.pop(), [])
         waiting += below

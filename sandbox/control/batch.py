@@ -3,27 +3,24 @@
 Calls and elements: S3 Control API reference, CreateJob to UpdateJobStatus.
 """
 
-import json
 import re
-from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qs
 
-from sandbox.control import stored
-from sandbox.control.jobs import Job, Jobs, read_job
-from sandbox.control.rules import RuleBook
+from werkzeug.wrappers import Request, Response
+
+from sandbox.control.jobs import Job, Jobs, RuleBook, Rules
 from sandbox.control.runner import start
-from sandbox.control.xml import Content, Refusal, answer, build, document, error_document, text
+from sandbox.control.xml import CONTROL_NAMESPACE, Document, Refusal, read, refused, respond, text
 from sandbox.legacy_dynamodb import Application, Environ
 
-RULES_PATH, PLANTING_PATH = "/_sandbox/rules", "/_sandbox/objects"
+RULES_PATH = "/_sandbox/rules"
 _PATH = re.compile(r"/v20180820/jobs(?:/([^/]+)(?:/(status|priority))?)?")
 
 
 class BatchOperations:
-    """WSGI layer that answers for jobs, for RULES_PATH (PUT a JSON object of rules, DELETE for AWS's own), and for
-    PLANTING_PATH: POST {"bucket", "keys", "data"} writes thousands of objects of the same text.
+    """WSGI layer that answers for jobs, and for RULES_PATH (PUT a JSON object of rules, DELETE for AWS's own).
 
     The account is that of the header; whether its number also stands before the host's name makes no difference.
     """
@@ -32,63 +29,47 @@ class BatchOperations:
         self.application = application
         self.jobs = Jobs(rules)
 
-    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        path = str(environ.get("PATH_INFO", ""))
-        if path in (RULES_PATH, PLANTING_PATH):
-            return self._arrange(path, environ, start_response)
-        found = _PATH.fullmatch(path)
-        account = environ.get("HTTP_X_AMZ_ACCOUNT_ID", "")
+    def __call__(self, environ: Environ, start_response: Any) -> Any:
+        request = Request(environ)
+        if request.path == RULES_PATH:
+            rules = self.jobs.rules
+            rules.now = Rules() if request.method == "DELETE" else replace(rules.now, **request.get_json(force=True))
+            return Response()(environ, start_response)
+        found = _PATH.fullmatch(request.path)
+        account = request.headers.get("x-amz-account-id")
         # Only requests to S3 Control name an account; without one it is a key of a bucket.
         if not found or not account:
             return self.application(environ, start_response)
         try:
-            name, content = self._answer(environ, account, found[1] or "", found[2] or "")
+            name, content = self._answer(request, account, found[1] or "", found[2] or "")
+            response = respond(name, {"@xmlns": CONTROL_NAMESPACE, **content})
         except Refusal as refusal:
-            return answer(start_response, refusal.status, error_document(refusal, is_control=True))
-        return answer(start_response, 200, document(build(name, content)))
+            response = refused(refusal, is_control=True)
+        return response(environ, start_response)
 
-    def _answer(self, environ: Environ, account: str, job_id: str, part: str) -> tuple[str, Content]:
-        method = environ["REQUEST_METHOD"]
+    def _answer(self, request: Request, account: str, job_id: str, part: str) -> tuple[str, Document]:
         if not job_id:
-            if method == "GET":
-                return "ListJobsResult", {"Jobs": [_described(job) for job in self.jobs.all(account)]}
-            job, is_new = self.jobs.add(read_job(body_of(environ), account))
+            if request.method == "GET":
+                return "ListJobsResult", {"Jobs": {"member": [_described(job) for job in self.jobs.all(account)]}}
+            job, is_new = self.jobs.add(account, read(request.get_data(), "CreateJobRequest"))
             if is_new:
                 start(self.jobs, job)
             return "CreateJobResult", {"JobId": job.id}
-        job, query = self.jobs.find(account, job_id), parse_qs(environ.get("QUERY_STRING", ""))
+        job = self.jobs.find(account, job_id)
         if part == "status":
-            self.jobs.request_status(job, query["requestedJobStatus"][0])
+            self.jobs.request_status(job, request.args["requestedJobStatus"])
             return "UpdateJobStatusResult", {"JobId": job.id, "Status": job.status}
         if part == "priority":
-            self.jobs.set_priority(job, int(query["priority"][0]))
+            self.jobs.set_priority(job, int(request.args["priority"]))
             return "UpdateJobPriorityResult", {"JobId": job.id, "Priority": job.priority}
         return "DescribeJobResult", {"Job": _described(job)}
 
-    def _arrange(self, path: str, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        try:
-            if environ["REQUEST_METHOD"] == "DELETE":
-                self.jobs.rules.reset()
-            elif path == RULES_PATH:
-                self.jobs.rules.change(dict(json.loads(body_of(environ))))
-            else:
-                wanted = json.loads(body_of(environ))
-                for key in wanted["keys"]:
-                    stored.write(wanted["bucket"], key, wanted["data"].encode())
-        except (ValueError, TypeError, KeyError) as error:
-            return answer(start_response, 400, f"{type(error).__name__}: {error}".encode(), "text/plain")
-        return answer(start_response, 200, b"{}", "application/json")
 
-
-def body_of(environ: Environ) -> bytes:
-    data: bytes = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-    return data
-
-
-def _described(job: Job) -> dict[str, Content | None]:
-    return {
+def _described(job: Job) -> Document:
+    ended = {"TerminationDate": _stamp(job.ended_at)} if job.ended_at else {}
+    return ended | {
         "JobId": job.id,
-        "Description": text(job.request, "Description") or None,
+        "Description": text(job.request, "Description"),
         "Status": job.status,
         "Priority": job.priority,
         "ProgressSummary": {
@@ -97,11 +78,10 @@ def _described(job: Job) -> dict[str, Content | None]:
             "NumberOfTasksFailed": job.failed,
             "Timers": {"ElapsedTimeInActiveSeconds": int(job.active_seconds)},
         },
-        "FailureReasons": [{"FailureCode": code, "FailureReason": reason} for code, reason in job.failures],
+        "FailureReasons": {"member": [{"FailureCode": code, "FailureReason": reason} for code, reason in job.failures]},
         "CreationTime": _stamp(job.created_at),
-        "TerminationDate": _stamp(job.ended_at),
     }
 
 
-def _stamp(moment: datetime | None) -> str | None:
-    return None if moment is None else f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+def _stamp(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"

@@ -1,9 +1,8 @@
-"""Delivering an inventory as S3 does: data first, manifest.checksum last; broken where one asks for it.
+"""Delivering an inventory as S3 does: data first, manifest.checksum last.
 
 Layout: S3 User Guide, "Locating your inventory list".
 """
 
-import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,13 +12,14 @@ from uuid import uuid4
 from sandbox.control import stored
 from sandbox.control.inventory_files import ENDINGS, file_of, schema_line
 from sandbox.control.inventory_rows import Column, columns_of, rows_of
-from sandbox.control.xml import Refusal
+from sandbox.control.xml import Document, Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A stored configuration as far as a delivery needs it."""
+    """A configuration as it was sent, and what of it a delivery needs."""
 
+    xml: Document
     id: str
     source: str
     destination: str
@@ -36,16 +36,8 @@ class Configuration:
         return f"{before}{self.source}/{self.id}/"
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """In how many files, and with the last of them whole (""), not there ("missing_part") or cut ("truncated_part")."""
-
-    parts: int = 1
-    fault: str = ""
-
-
-def deliver(configuration: Configuration, how: Delivery) -> str:
-    """Write one inventory and return the key of its manifest.json.
+def deliver(configuration: Configuration, parts: int = 1) -> str:
+    """Write one inventory, in so many files, and return the key of its manifest.json.
 
     Raises Refusal where source or destination is missing, or the destination's policy denies the write.
     """
@@ -63,27 +55,21 @@ def deliver(configuration: Configuration, how: Delivery) -> str:
         "creationTimestamp": str(int(began_at.timestamp() * 1000)),
         "fileFormat": configuration.format,
         "fileSchema": schema_line(configuration.format, columns),
-        "files": _write_parts(configuration, columns, how),
+        "files": _write_parts(configuration, columns, parts),
     }
     body = json.dumps(manifest, indent=2).encode()
     folder = f"{configuration.home}{began_at:%Y-%m-%dT%H-%MZ}/"
     stored.write(configuration.destination, f"{folder}manifest.json", body)
-    stored.write(configuration.destination, f"{folder}manifest.checksum", _md5(body).encode())
+    stored.write(configuration.destination, f"{folder}manifest.checksum", stored.md5(body).encode())
     return f"{folder}manifest.json"
 
 
-def _write_parts(configuration: Configuration, columns: tuple[Column, ...], how: Delivery) -> list[dict[str, Any]]:
+def _write_parts(configuration: Configuration, columns: tuple[Column, ...], parts: int) -> list[dict[str, Any]]:
     listed = rows_of(configuration.source, configuration.prefix, columns, all_versions=configuration.all_versions)
     rows, files = list(listed), []
-    for number in range(how.parts):
-        data = file_of(configuration.format, columns, rows[number :: how.parts])
+    for number in range(parts):
+        data = file_of(configuration.format, columns, rows[number::parts])
         key = f"{configuration.home}data/{uuid4()}.{ENDINGS[configuration.format]}"
-        files.append({"key": key, "size": len(data), "MD5checksum": _md5(data)})
-        fault = how.fault if number == how.parts - 1 else ""
-        if fault != "missing_part":
-            stored.write(configuration.destination, key, data[: len(data) // 2] if fault else data)
+        files.append({"key": key, "size": len(data), "MD5checksum": stored.md5(data)})
+        stored.write(configuration.destination, key, data)
     return files
-
-
-def _md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()

@@ -3,106 +3,99 @@
 moto keeps a part of a configuration, answers with another, and takes the deletion of one for that of the bucket.
 """
 
-import json
-from collections.abc import Iterable
+import time
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, unquote
-from xml.etree.ElementTree import Element
+
+from werkzeug.wrappers import Request, Response
 
 from sandbox.control import stored
-from sandbox.control.batch import body_of
-from sandbox.control.delivery import Configuration, Delivery, deliver
+from sandbox.control.delivery import Configuration, deliver
 from sandbox.control.inventory_files import ENDINGS
 from sandbox.control.inventory_rows import OPTIONAL
-from sandbox.control.rules import RuleBook
-from sandbox.control.xml import S3_NAMESPACE, Refusal, answer, document, error_document, read, text
+from sandbox.control.jobs import RuleBook
+from sandbox.control.xml import Document, Refusal, read, refused, respond, text
 from sandbox.legacy_dynamodb import Application, Environ
 
+ROOT = "InventoryConfiguration"
 DELIVERY_PATH = "/_sandbox/inventory"
 DAY = 86400
-PERIODS = {"Daily": DAY, "Weekly": 7 * DAY}
-
-
-class _Kept:
-    """One configuration; `gone` is set when it is replaced."""
-
-    def __init__(self, configuration: Configuration, xml: Element) -> None:
-        self.configuration = configuration
-        self.xml = xml
-        self.gone = Event()
 
 
 class Inventories:
-    """WSGI layer for `?inventory` of a bucket, and for DELIVERY_PATH?bucket=...&id=... (POST), which delivers at once.
+    """WSGI layer for `?inventory` of a bucket, and for DELIVERY_PATH?bucket=…&id=…&parts=…, which delivers at once.
 
-    An enabled configuration is delivered first after the rules' delivery_seconds, and then daily or weekly.
+    What is delivered at once is answered with the key of its manifest.
+
+    An enabled configuration is delivered first after the rules' delivery_seconds, and then daily.
     """
 
     def __init__(self, application: Application, rules: RuleBook) -> None:
         self.application = application
         self.rules = rules
-        self._kept: dict[tuple[str, str], _Kept] = {}
+        self._kept: dict[tuple[str, str], Configuration] = {}
 
-    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        query = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
-        path = unquote(str(environ.get("PATH_INFO", "")))
-        bucket, name = path.strip("/"), query.get("id", [""])[0]
+    def __call__(self, environ: Environ, start_response: Any) -> Any:
+        request = Request(environ)
+        bucket, name = request.path.strip("/"), request.args.get("id", "")
+        is_delivery = request.path == DELIVERY_PATH
+        if not is_delivery and ("inventory" not in request.args or not bucket or "/" in bucket):
+            return self.application(environ, start_response)
         try:
-            if path == DELIVERY_PATH:
-                how = Delivery(**json.loads(body_of(environ) or b"{}"))
-                manifest = deliver(self._find(query["bucket"][0], name).configuration, how)
-                return answer(start_response, 200, json.dumps({"manifest": manifest}).encode(), "application/json")
-            if "inventory" not in query or not bucket or "/" in bucket:
-                return self.application(environ, start_response)
-            if stored.bucket(bucket) is None:
-                raise Refusal("NoSuchBucket", "The specified bucket does not exist", 404)
-            if environ["REQUEST_METHOD"] == "PUT":
-                self._put(bucket, name, read(body_of(environ), "InventoryConfiguration"))
-                return answer(start_response, 200, b"")
-            return answer(start_response, 200, document(self._find(bucket, name).xml, S3_NAMESPACE))
+            response = self._deliver(request, name) if is_delivery else self._answer(request, bucket, name)
         except Refusal as refusal:
-            return answer(start_response, refusal.status, error_document(refusal, is_control=False))
+            response = refused(refusal, is_control=False)
+        return response(environ, start_response)
 
-    def _find(self, bucket: str, name: str) -> _Kept:
+    def _deliver(self, request: Request, name: str) -> Response:
+        return Response(deliver(self._find(request.args["bucket"], name), request.args.get("parts", 1, int)))
+
+    def _answer(self, request: Request, bucket: str, name: str) -> Response:
+        if stored.bucket(bucket) is None:
+            raise Refusal("NoSuchBucket", "The specified bucket does not exist", 404)
+        if request.method == "PUT":
+            self._put(bucket, name, read(request.get_data(), ROOT))
+            return respond("Kept", {})
+        return respond(ROOT, self._find(bucket, name).xml)
+
+    def _find(self, bucket: str, name: str) -> Configuration:
         kept = self._kept.get((bucket, name))
         if kept is None:
             raise Refusal("NoSuchConfiguration", "The specified configuration does not exist.", 404)
         return kept
 
-    def _put(self, bucket: str, name: str, xml: Element) -> None:
-        kept = _Kept(_configuration(bucket, name, xml), xml)
-        if before := self._kept.get((bucket, name)):
-            before.gone.set()
+    def _put(self, bucket: str, name: str, xml: Document) -> None:
+        kept = _configuration(bucket, name, xml)
         self._kept[bucket, name] = kept
         if text(xml, "IsEnabled") == "true":
             Thread(target=self._keep_delivering, args=(kept,), name=f"inventory-{name}", daemon=True).start()
 
-    def _keep_delivering(self, kept: _Kept) -> None:
-        seconds = self.rules.now.delivery_seconds
-        while not kept.gone.wait(seconds):
+    def _keep_delivering(self, kept: Configuration) -> None:
+        """Until it is replaced."""
+        time.sleep(self.rules.now.delivery_seconds)
+        while self._kept[kept.source, kept.id] is kept:
             # S3 delivers nothing where it may not, and says nothing either.
             with suppress(Refusal):
-                deliver(kept.configuration, Delivery())
-            seconds = PERIODS[text(kept.xml, "Schedule/Frequency")]
+                deliver(kept)
+            time.sleep(DAY)
 
 
-def _configuration(bucket: str, name: str, xml: Element) -> Configuration:
+def _configuration(bucket: str, name: str, xml: Document) -> Configuration:
     """Raises Refusal where S3 would not take it."""
     to = "Destination/S3BucketDestination"
-    fields = tuple((field.text or "").strip() for field in xml.iterfind("OptionalFields/Field"))
+    fields = tuple((xml.get("OptionalFields") or {}).get("Field", ()))
     configuration = Configuration(
+        xml,
         id=name,
         source=bucket,
         destination=stored.split_arn(text(xml, f"{to}/Bucket"))[0],
         destination_prefix=text(xml, f"{to}/Prefix"),
         format=text(xml, f"{to}/Format"),
-        prefix=xml.findtext("Filter/Prefix") or "",
+        prefix=text(xml, "Filter/Prefix"),
         all_versions=text(xml, "IncludedObjectVersions") == "All",
         fields=fields,
     )
-    is_known = configuration.format in ENDINGS and text(xml, "Schedule/Frequency") in PERIODS
-    if not is_known or not set(fields) <= set(OPTIONAL) or text(xml, "Id") != name:
-        raise Refusal("InvalidArgument", "The configuration cannot be used: its Id, Format, Frequency or a field.")
+    if configuration.format not in ENDINGS or not set(fields) <= set(OPTIONAL):
+        raise Refusal("InvalidArgument", "The configuration cannot be used: its Format or a field.")
     return configuration

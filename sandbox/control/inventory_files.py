@@ -1,5 +1,6 @@
 """The files of an inventory: CSV in gzip, ORC and Parquet, with the schema lines that their manifest has."""
 
+import csv
 import gzip
 import io
 from collections.abc import Sequence
@@ -36,8 +37,10 @@ def schema_line(file_format: str, columns: Sequence[Column]) -> str:
 def file_of(file_format: str, columns: Sequence[Column], rows: Sequence[Row]) -> bytes:
     """One file's bytes. The times of ORC and Parquet carry no zone and are UTC; keys are encoded in CSV alone."""
     if file_format == "CSV":
-        lines = "".join(_line(columns, row) for row in rows)
-        return gzip.compress(lines.encode(), mtime=0)
+        lines = io.StringIO()
+        writer = csv.writer(lines, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerows([_text(column, row.get(column.name)) for column in columns] for row in rows)
+        return gzip.compress(lines.getvalue().encode(), mtime=0)
     fields = [pa.field(column.name, _ARROW[column.kind], nullable=_need(column) == "optional") for column in columns]
     plain = [{name: _without_zone(value) for name, value in row.items()} for row in rows]
     table = pa.Table.from_pylist(plain, schema=pa.schema(fields))
@@ -51,11 +54,6 @@ def file_of(file_format: str, columns: Sequence[Column], rows: Sequence[Row]) ->
 
 def _need(column: Column) -> str:
     return "required" if column.name in {"bucket", "key"} else "optional"
-
-
-def _line(columns: Sequence[Column], row: Row) -> str:
-    values = (_text(column, row.get(column.name)) for column in columns)
-    return ",".join('"' + value.replace('"', '""') + '"' for value in values) + "\n"
 
 
 def _text(column: Column, value: Any) -> str:

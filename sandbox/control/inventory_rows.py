@@ -3,6 +3,7 @@
 Columns and their values: S3 User Guide, "Amazon S3 Inventory list".
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,53 +27,51 @@ def _modified_at(found: Any) -> datetime:
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
+def _encryption(found: Any) -> str:
+    return ENCRYPTION.get(found.encryption or "AES256", "NOT-SSE")
+
+
+def _tier(found: Any) -> str | None:
+    return "FREQUENT" if found.storage_class == "INTELLIGENT_TIERING" else None
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's name in CSV and in ORC and Parquet, its type there, and its value for a stored object."""
+    """A column's name in CSV, its type in ORC and Parquet, and its value for a stored object."""
 
     csv_name: str
-    name: str
     kind: str
     value: Callable[[Any], Any] = _nothing
+
+    @property
+    def name(self) -> str:
+        """Its name in ORC and Parquet."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", self.csv_name).lower()
 
 
 OPTIONAL = {
     column.csv_name: column
     for column in (
-        Column("Size", "size", "bigint", lambda found: found.size),
-        Column("LastModifiedDate", "last_modified_date", "timestamp", _modified_at),
-        Column("ETag", "e_tag", "string", stored.bare_etag),
-        Column("StorageClass", "storage_class", "string", lambda found: found.storage_class),
-        Column("IsMultipartUploaded", "is_multipart_uploaded", "boolean", lambda found: "-" in found.etag),
-        Column("ReplicationStatus", "replication_status", "string"),
-        Column(
-            "EncryptionStatus",
-            "encryption_status",
-            "string",
-            lambda found: ENCRYPTION.get(found.encryption or "AES256", "NOT-SSE"),
-        ),
-        Column("ObjectLockRetainUntilDate", "object_lock_retain_until_date", "timestamp"),
-        Column("ObjectLockMode", "object_lock_mode", "string"),
-        Column("ObjectLockLegalHoldStatus", "object_lock_legal_hold_status", "string"),
-        Column(
-            "IntelligentTieringAccessTier",
-            "intelligent_tiering_access_tier",
-            "string",
-            lambda found: "FREQUENT" if found.storage_class == "INTELLIGENT_TIERING" else None,
-        ),
-        Column("BucketKeyStatus", "bucket_key_status", "string", lambda found: "DISABLED"),
-        Column("ChecksumAlgorithm", "checksum_algorithm", "string", lambda found: found.checksum_algorithm),
-        Column("ObjectAccessControlList", "object_access_control_list", "string"),
-        Column("ObjectOwner", "object_owner", "string", lambda found: OWNER),
-        Column("LifecycleExpirationDate", "lifecycle_expiration_date", "timestamp"),
+        Column("Size", "bigint", lambda found: found.size),
+        Column("LastModifiedDate", "timestamp", _modified_at),
+        Column("ETag", "string", stored.bare_etag),
+        Column("StorageClass", "string", lambda found: found.storage_class),
+        Column("IsMultipartUploaded", "boolean", lambda found: "-" in found.etag),
+        Column("ReplicationStatus", "string"),
+        Column("EncryptionStatus", "string", _encryption),
+        Column("ObjectLockRetainUntilDate", "timestamp"),
+        Column("ObjectLockMode", "string"),
+        Column("ObjectLockLegalHoldStatus", "string"),
+        Column("IntelligentTieringAccessTier", "string", _tier),
+        Column("BucketKeyStatus", "string", lambda found: "DISABLED"),
+        Column("ChecksumAlgorithm", "string", lambda found: found.checksum_algorithm),
+        Column("ObjectAccessControlList", "string"),
+        Column("ObjectOwner", "string", lambda found: OWNER),
+        Column("LifecycleExpirationDate", "timestamp"),
     )
 }
-_VERSION_COLUMNS = (
-    Column("VersionId", "version_id", "string"),
-    Column("IsLatest", "is_latest", "boolean"),
-    Column("IsDeleteMarker", "is_delete_marker", "boolean"),
-)
-_FIRST = (Column("Bucket", "bucket", "string"), Column("Key", "key", "string"))
+_VERSION_COLUMNS = (Column("VersionId", "string"), Column("IsLatest", "boolean"), Column("IsDeleteMarker", "boolean"))
+_FIRST = (Column("Bucket", "string"), Column("Key", "string"))
 
 
 def columns_of(fields: tuple[str, ...], *, all_versions: bool) -> tuple[Column, ...]:

@@ -3,32 +3,55 @@
 States: S3 User Guide, "Tracking job status and completion reports".
 """
 
-import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Condition
 from uuid import uuid4
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
 
-from sandbox.control.rules import RuleBook
-from sandbox.control.xml import Refusal, read, text
+from sandbox.control.xml import Document, Refusal, text
 
 ENDED = frozenset({"Complete", "Failed", "Cancelled"})
 CANCELLABLE = frozenset({"New", "Preparing", "Suspended", "Ready", "Active"})
+COPY_LIMIT = 5 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules of S3, scaled down where somebody asks for it. Sizes in bytes, times in seconds.
+
+    `copy_limit` stands for the 5 GB of CopyObject. A job fails once `failure_tasks` tasks have run and more than half
+    of them failed. `paces` is how long the tasks of keys with a prefix take at least. `denied_roles` are those that S3
+    can no longer take. `delivery_seconds` is the wait for a configuration's first inventory.
+    """
+
+    copy_limit: int = COPY_LIMIT
+    failure_tasks: int = 1000
+    paces: Mapping[str, float] = field(default_factory=dict)
+    denied_roles: Collection[str] = ()
+    delivery_seconds: float = 5.0
+
+    def seconds(self, key: str) -> float:
+        """How long the task of a key takes at least."""
+        return max((one for prefix, one in self.paces.items() if key.startswith(prefix)), default=0)
+
+
+@dataclass(slots=True)
+class RuleBook:
+    """The rules that hold now."""
+
+    now: Rules = field(default_factory=Rules)
 
 
 @dataclass(slots=True)
 class Job:
-    """One job. `request` is its <CreateJobRequest>, `digest` what makes another request another one."""
+    """One job of an account; `request` is its <CreateJobRequest>."""
 
     account: str
-    token: str
-    digest: str
-    request: Element
+    request: Document
     priority: int
-    created_at: datetime
     id: str = field(default_factory=lambda: str(uuid4()))
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     status: str = "New"
     total: int = 0
     succeeded: int = 0
@@ -36,26 +59,6 @@ class Job:
     active_seconds: float = 0.0
     ended_at: datetime | None = None
     failures: list[tuple[str, str]] = field(default_factory=list)
-
-
-def read_job(data: bytes, account: str) -> Job:
-    """A job as it is asked for. Raises Refusal where S3 would not take what Levee can get wrong."""
-    request = read(data, "CreateJobRequest")
-    if request.find("Operation/S3PutObjectCopy") is None or request.find("Manifest") is None:
-        raise Refusal("InvalidRequest", "The sandbox plays S3PutObjectCopy of a manifest only.")
-    if not 0 < len(text(request, "ClientRequestToken")) <= 64:
-        raise Refusal("InvalidRequest", "The ClientRequestToken has 1 to 64 characters.")
-    if len(text(request, "Description")) > 256:
-        raise Refusal("InvalidRequest", "The Description has at most 256 characters.")
-    written = ElementTree.canonicalize(ElementTree.tostring(request, encoding="unicode"), strip_text=True)
-    return Job(
-        account=account,
-        token=text(request, "ClientRequestToken"),
-        digest=hashlib.sha256(written.encode()).hexdigest(),
-        request=request,
-        priority=int(text(request, "Priority")),
-        created_at=datetime.now(UTC),
-    )
 
 
 class Jobs:
@@ -66,18 +69,19 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._changed = Condition()
 
-    def add(self, job: Job) -> tuple[Job, bool]:
+    def add(self, account: str, request: Document) -> tuple[Job, bool]:
         """The job and whether it is new; a token that was used for the same request gives that request's job.
 
         Raises Refusal IdempotencyException where it was used for another.
         """
         with self._changed:
-            for known in self._jobs.values():
-                if (known.account, known.token) == (job.account, job.token):
-                    if known.digest != job.digest:
+            for known in self.all(account):
+                if text(known.request, "ClientRequestToken") == text(request, "ClientRequestToken"):
+                    if known.request != request:
                         message = "The ClientRequestToken was used for a request with other parameters."
                         raise Refusal("IdempotencyException", message)
                     return known, False
+            job = Job(account, request, int(text(request, "Priority")))
             self._jobs[job.id] = job
             return job, True
 
@@ -89,9 +93,7 @@ class Jobs:
         return job
 
     def all(self, account: str) -> list[Job]:
-        """Newest first."""
-        found = [job for job in list(self._jobs.values()) if job.account == account]
-        return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)
+        return [job for job in list(self._jobs.values()) if job.account == account]
 
     def request_status(self, job: Job, wanted: str) -> None:
         """Confirm with "Ready", cancel with "Cancelled". Raises Refusal JobStatusException from every other state."""
@@ -121,9 +123,8 @@ class Jobs:
 
     def fail(self, job: Job, code: str, sentence: str) -> None:
         with self._changed:
-            job.failures.append((code[:64], sentence[:256]))
+            job.failures.append((code, sentence[:256]))
             job.status = "Failing"
-            self._changed.notify_all()
 
     def wait_while(self, job: Job, status: str, seconds: float | None = None) -> None:
         """Until the job has another status, or so many seconds."""

@@ -1,5 +1,6 @@
 """The objects that moto keeps, read and written inside this process."""
 
+import hashlib
 from typing import Any
 
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -24,9 +25,6 @@ def stored(bucket_name: str, key: str) -> Any:
 
 
 def write(bucket_name: str, key: str, data: bytes) -> None:
-    """Write an object; KeyError where there is no such bucket."""
-    if bucket(bucket_name) is None:
-        raise KeyError(bucket_name)
     backend().put_object(bucket_name, key, data, disable_notification=True)
 
 
@@ -34,19 +32,18 @@ def bare_etag(found: Any) -> str:
     return str(found.etag).strip('"')
 
 
-def is_denied(action: str, bucket_name: str, key: str = "") -> bool:
+def is_denied(action: str, bucket_name: str, key: str) -> bool:
     """Whether the bucket's policy denies an action; nobody else denies anything here."""
     found = bucket(bucket_name)
-    if found is None:
-        return False
-    resource = f"arn:aws:s3:::{bucket_name}/{key}" if key else f"arn:aws:s3:::{bucket_name}"
-    return bool(found.get_permission(action, resource) == PermissionResult.DENIED)
+    permission = found and found.get_permission(action, f"arn:aws:s3:::{bucket_name}/{key}")
+    return bool(permission == PermissionResult.DENIED)
 
 
 def split_arn(arn: str) -> tuple[str, str]:
-    """Bucket and key of an ARN of S3; the key is "" for a bucket's. ValueError for another ARN."""
-    parts = arn.split(":", 5)
-    if len(parts) != 6 or parts[0] != "arn" or parts[2] != "s3" or not parts[5]:
-        raise ValueError(f"{arn!r} is no ARN of a bucket or an object")
-    name, _, key = parts[5].partition("/")
+    """Bucket and key of an ARN of S3; the key is "" for a bucket's."""
+    name, _, key = arn.removeprefix("arn:aws:s3:::").partition("/")
     return name, key
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import LogObject
 from tests.lazily import lazily
 
@@ -64,12 +65,25 @@ def metadata(table_id: str = UUID, *, properties: Mapping[str, str] | None = Non
     return {"metaData": action | ({"name": name} if name is not None else {})}
 
 
+def coordinator_properties(store: str, endpoint: str, table_id: str) -> dict[str, str]:
+    """The properties by which a table names its DynamoDB commit coordinator and its registration there."""
+    return {
+        COORDINATOR: "dynamodb",
+        COORDINATOR_CONF: json.dumps({"dynamoDBTableName": store, "dynamoDBEndpoint": endpoint}),
+        TABLE_CONF: json.dumps({"tableId": table_id}),
+    }
+
+
 def commit_info(
-    operation: str = "WRITE", in_commit_timestamp: int | None = None, *, timestamp: int | None = EPOCH_MS
+    operation: str = "WRITE",
+    in_commit_timestamp: int | None = None,
+    *,
+    timestamp: int | None = EPOCH_MS,
+    engine: str = "Apache-Spark/4.2.0 Delta-Lake/4.4.0",
 ) -> Json:
-    """A `commitInfo` action by Spark; with a `timestamp` of None it says no time."""
+    """A `commitInfo` action; with a `timestamp` of None it says no time."""
     clock = {"timestamp": timestamp} if timestamp is not None else {}
-    info: Json = clock | {"operation": operation, "engineInfo": "Apache-Spark/4.2.0 Delta-Lake/4.4.0"}
+    info: Json = clock | {"operation": operation, "engineInfo": engine}
     return {
         "commitInfo": ({"inCommitTimestamp": in_commit_timestamp} if in_commit_timestamp is not None else {}) | info
     }

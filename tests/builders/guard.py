@@ -1,4 +1,4 @@
-"""A gate before moto: refuses, throttles or delays chosen requests, and lets a test act between two of them."""
+"""A gate before moto: refuses chosen requests, and lets a test act between two of them."""
 
 import json
 import threading
@@ -29,17 +29,6 @@ class Call:
     target: str
 
 
-@dataclass
-class Rule:
-    """`left` answers of this kind are still to be given; None: for ever."""
-
-    operation: str
-    within: str
-    status: int
-    code: str
-    left: int | None = None
-
-
 class Guard:
     """The WSGI application and the server that carries it; moto behind it is the one of this process."""
 
@@ -49,7 +38,7 @@ class Guard:
         self.calls: list[Call] = []
         self.before: Callable[[Call], None] = lambda call: None
         self.owners: dict[str, str] = {}
-        self._rules: list[Rule] = []
+        self._denied: list[Call] = []
         self._moto = dispatcher()
         self._server = make_server("127.0.0.1", 0, self, threaded=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True)
@@ -59,14 +48,10 @@ class Guard:
 
     def deny(self, operation: str, within: str = "") -> None:
         """Answer AccessDenied to an operation whose path or body holds `within`."""
-        self._rules.append(Rule(operation, within, 403 if _is_s3(operation) else 400, "AccessDenied"))
-
-    def throttle(self, operation: str, times: int) -> None:
-        code = "SlowDown" if _is_s3(operation) else "ProvisionedThroughputExceededException"
-        self._rules.append(Rule(operation, "", 503 if _is_s3(operation) else 400, code, times))
+        self._denied.append(Call(operation, within))
 
     def allow_all(self) -> None:
-        self._rules.clear()
+        self._denied.clear()
 
     def count(self, operation: str) -> int:
         return sum(call.operation == operation for call in self.calls)
@@ -87,12 +72,9 @@ class Guard:
         call = _call(environ)
         self.calls.append(call)
         self.before(call)
-        if self._is_of_another_account(environ):
-            return _refuse(Rule(call.operation, "", 403, "AccessDenied"), start_response)
-        for rule in self._rules:
-            if rule.operation == call.operation and rule.within in call.target and rule.left != 0:
-                rule.left = None if rule.left is None else rule.left - 1
-                return _refuse(rule, start_response)
+        denied = any(one.operation == call.operation and one.target in call.target for one in self._denied)
+        if denied or self._is_of_another_account(environ):
+            return _refuse(call.operation, start_response)
         return self._moto(environ, start_response)
 
 
@@ -128,18 +110,18 @@ def _is_s3(operation: str) -> bool:
     return "Object" in operation or "Bucket" in operation
 
 
-def _refuse(rule: Rule, start_response: Any) -> list[bytes]:
-    message = f"User: arn:aws:iam::111122223333:user/levee is not authorized to perform {rule.operation}"
-    if rule.code != "AccessDenied":
-        message = "Please reduce your request rate."
-    if _is_s3(rule.operation):
-        body = f"<Error><Code>{rule.code}</Code><Message>{message}</Message></Error>".encode()
+def _refuse(operation: str, start_response: Any) -> list[bytes]:
+    message = f"User: arn:aws:iam::111122223333:user/levee is not authorized to perform {operation}"
+    if _is_s3(operation):
+        status = 403
+        body = f"<Error><Code>AccessDenied</Code><Message>{message}</Message></Error>".encode()
         headers = [("x-amz-request-id", REQUEST_ID), ("Content-Type", "application/xml")]
     else:
-        code = "AccessDeniedException" if rule.code == "AccessDenied" else rule.code
-        body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}).encode()
+        status = 400
+        said = {"__type": "com.amazonaws.dynamodb.v20120810#AccessDeniedException", "message": message}
+        body = json.dumps(said).encode()
         headers = [("x-amzn-requestid", REQUEST_ID), ("Content-Type", "application/x-amz-json-1.0")]
-    if rule.operation in {"HeadObject", "HeadBucket"}:
+    if operation in {"HeadObject", "HeadBucket"}:
         body = b""
-    start_response(f"{rule.status} Refused", [*headers, ("Content-Length", str(len(body)))])
+    start_response(f"{status} Refused", [*headers, ("Content-Length", str(len(body)))])
     return [body]

@@ -1,16 +1,15 @@
 """Tables written by hand into moto: each object and item exactly as a test wants it."""
 
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from tests.builders.delta import (
     UUID,
     commit_bytes,
     commit_info,
+    coordinator_properties,
     first_commit_bytes,
     incomplete_item,
     log_store_item,
@@ -51,12 +50,7 @@ class MotoLake:
     ) -> str:
         """Write a coordinated table: published versions, its registration, and staged commits not yet backfilled."""
         table_id = str(uuid.uuid4())
-        properties = {
-            COORDINATOR: "dynamodb",
-            COORDINATOR_CONF: json.dumps({"dynamoDBTableName": store, "dynamoDBEndpoint": self.endpoint}),
-            TABLE_CONF: json.dumps({"tableId": table_id}),
-        }
-        self.commit(root, 0, first_commit_bytes(properties))
+        self.commit(root, 0, first_commit_bytes(coordinator_properties(store, self.endpoint, table_id)))
         for version in range(1, commits):
             self.commit(root, version)
         body = commit_body(1)

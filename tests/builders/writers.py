@@ -4,20 +4,21 @@ requests of a reader.
 Each `step` is one request of the commit under way; `commit` brings it to its end.
 """
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from tests.builders.delta import (
     EPOCH_MS,
     checkpoint_bytes,
     commit_bytes,
     commit_info,
+    coordinator_commit,
+    coordinator_properties,
     first_commit_bytes,
+    incomplete_item,
     metadata,
     protocol,
     registration_item,
@@ -83,7 +84,7 @@ class LogStoreWriter(Writer):
         body, temp = commit_bytes(commit_info()), f".tmp/{version:020d}.json.{uuid.uuid4()}"
         self.written.put(self.log(temp), body)
         yield
-        item = {**self._key(version), "tempPath": {"S": temp}, "complete": {"S": "false"}}
+        item = incomplete_item(version, self.written.uri(self.root), tempPath={"S": temp})
         self._put(item)
         yield
         self.written.put(self.file(version), body)
@@ -110,14 +111,8 @@ class CoordinatedWriter(Writer):
         body, name = commit_bytes(commit_info(in_commit_timestamp=at)), f"{version:020d}.{uuid.uuid4()}.json"
         self.written.put(self.log(f"_staged_commits/{name}"), body)
         yield
-        element = {
-            "version": {"N": str(version)},
-            "timestamp": {"N": str(at)},
-            "fsName": {"S": name},
-            "fsLength": {"N": str(len(body))},
-            "fsTimestamp": {"N": str(at)},
-        }
-        self._set(tableVersion=version, tableTimestamp=at, commits=[{"M": element}])
+        element = coordinator_commit(version, fsName={"S": name}, fsLength={"N": str(len(body))})
+        self._set(tableVersion=version, tableTimestamp=at, commits=[element])
         yield
         self.written.put(self.file(version), body)
         yield
@@ -142,12 +137,7 @@ def log_store_writer(written: MotoLake, root: str, commits: int = 3) -> LogStore
 def coordinated_writer(written: MotoLake, root: str, store: str, commits: int = 3) -> CoordinatedWriter:
     """A table that was coordinated from its first commit, with that many, and its writer."""
     table_id = str(uuid.uuid4())
-    conf = {"dynamoDBTableName": store, "dynamoDBEndpoint": written.endpoint}
-    properties = {
-        COORDINATOR: "dynamodb",
-        COORDINATOR_CONF: json.dumps(conf),
-        TABLE_CONF: json.dumps({"tableId": table_id}),
-    }
+    properties = coordinator_properties(store, written.endpoint, table_id)
     written.commit(root, 0, first_commit_bytes(properties))
     item = registration_item(0, tableId={"S": table_id}, path={"S": written.uri(root)})
     writer = CoordinatedWriter(written, root, 0, properties, item=item, store=store)

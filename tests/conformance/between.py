@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from tests.passing_on import Behind, Came, Given, serving
+from tests.serving import Behind, Came, Given, serving
 
 Body = dict[str, Any]
 _SPARK = "aws-sdk-java/1"
@@ -93,5 +93,5 @@ class Between:
 def between(target: str) -> Iterator[Between]:
     """Serve on loopback in front of the origin `target`."""
     stands = Between(Behind(target))
-    with serving(stands.answer) as stands.origin:
+    with serving(stands.answer) as (stands.origin, _):
         yield stands

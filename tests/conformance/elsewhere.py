@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.passing_on import Behind, Came, Given, serving
+from tests.serving import Behind, Came, Given, serving
 
 _SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/s3/")
 _SPARK = "aws-sdk-java/2"
@@ -36,5 +36,5 @@ class Elsewhere:
 def elsewhere(target: str, region: str) -> Iterator[Elsewhere]:
     """Serve on loopback in front of the origin `target`."""
     stands = Elsewhere(Behind(target), region)
-    with serving(stands.answer) as stands.origin:
+    with serving(stands.answer) as (stands.origin, _):
         yield stands

@@ -8,13 +8,14 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from email.message import Message
 from threading import Lock
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.etree import ElementTree
 
 from sandbox.client import REGION
 from tests.iam.evaluating import Asked
-from tests.passing_on import Behind, Came, Given, serving
+from tests.serving import Behind, Came, Given, serving
 
 ACCOUNT = "123456789012"
 OWN = {"aws:ResourceAccount": ACCOUNT, "aws:PrincipalAccount": ACCOUNT}
@@ -27,7 +28,7 @@ class Sent:
     method: str
     path: str
     query: str
-    headers: dict[str, str]
+    headers: Message
     body: bytes
     status: int
 
@@ -100,7 +101,7 @@ class Recorder:
 def recording(target: str) -> Iterator[Recorder]:
     """Serve on loopback in front of the origin `target`."""
     recorder = Recorder(Behind(target))
-    with serving(recorder.answer) as recorder.origin:
+    with serving(recorder.answer) as (recorder.origin, _):
         yield recorder
 
 

@@ -1,7 +1,5 @@
 """The sample plans of backups, as the sandbox declares and prepares them."""
 
-import time
-
 import pytest
 
 from lake.aws.inventory_configurations import PLANNING_FIELDS
@@ -9,21 +7,21 @@ from lake.backup.inventory_manifest import read_manifest
 from sandbox import backup_samples
 from sandbox.client import Client
 from tests.sandboxlake import sandbox_lake
-from tests.waiting import scaled
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.process
 
 
-def delivered(client: Client, plan: backup_samples.SamplePlan, seconds: float = 30) -> str:
+def delivered(client: Client, plan: backup_samples.SamplePlan) -> str:
     """The key of the manifest of a plan's first inventory."""
-    until = time.monotonic() + scaled(seconds)
-    while time.monotonic() < until:
-        home = f"{plan.source_bucket}/{plan.inventory_id}/"
+    home = f"{plan.source_bucket}/{plan.inventory_id}/"
+
+    def checksums() -> list[str]:
         keys = [key for key, _ in client.list(backup_samples.INVENTORIES, home)]
-        if checksum := next((key for key in keys if key.endswith("manifest.checksum")), ""):
-            return f"{checksum.removesuffix('checksum')}json"
-        time.sleep(0.1)
-    raise AssertionError(f"no inventory of {plan.name} was delivered")
+        return [key for key in keys if key.endswith("manifest.checksum")]
+
+    assert wait_until(checksums, 30), f"no inventory of {plan.name} was delivered"
+    return f"{checksums()[0].removesuffix('checksum')}json"
 
 
 @pytest.mark.parametrize("plan", backup_samples.PLANS, ids=lambda plan: plan.name)

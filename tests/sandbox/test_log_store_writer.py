@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sandbox import ground
-from sandbox.log_store_writer import BrokenLogError, CommitExistsError, LogStoreTable, Step, file_name
+from sandbox.log_store_writer import CommitExistsError, LogStoreTable, Step, file_name
 from tests.sandboxlake import sandbox_lake
 
 pytestmark = pytest.mark.process
@@ -70,20 +70,6 @@ def test_two_writers_of_one_version_have_one_winner(table: LogStoreTable) -> Non
     with pytest.raises(CommitExistsError):
         next(second)
     assert table.read(file_name(1)) == SECOND
-
-
-def test_what_is_lost_stops_readers_and_writers(table: LogStoreTable) -> None:
-    table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
-    entry = table.entry(1)
-    assert entry is not None
-    table.client.delete(table.bucket, f"{table.key}/_delta_log/{entry.temp_path}")
-    with pytest.raises(BrokenLogError, match="cannot be repaired"):
-        table.refresh()
-    with pytest.raises(BrokenLogError, match="does in the external log store"):
-        table.commit(3, SECOND)
-    table.client.delete(table.bucket, f"{table.key}/_delta_log/{file_name(0)}")
-    with pytest.raises(BrokenLogError, match="Old entries for table"):
-        table.commit(0, SECOND)
 
 
 def test_another_scheme_is_another_lock_domain(table: LogStoreTable) -> None:

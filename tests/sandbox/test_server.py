@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 import urllib3
 
-from sandbox.client import Client, ClientError, authorization
+from sandbox.client import Client, authorization
 from tests.sandboxlake import sandbox_lake
 
 pytestmark = pytest.mark.process
@@ -20,12 +20,6 @@ def test_an_object_comes_back_under_a_name_with_spaces_and_unicode(client: Clien
     client.put("lake", "Kundenaufträge 2026/a+b%20c", b"data")
     assert client.get("lake", "Kundenaufträge 2026/a+b%20c") == b"data"
     assert list(client.list("lake", "Kundenaufträge")) == [("Kundenaufträge 2026/a+b%20c", 4)]
-
-
-def test_a_second_conditional_put_is_refused(client: Client) -> None:
-    client.put("lake", "once", b"first", only_new=True)
-    with pytest.raises(ClientError, match="PreconditionFailed"):
-        client.put("lake", "once", b"second", only_new=True)
 
 
 def test_an_object_can_be_dated_back(client: Client) -> None:

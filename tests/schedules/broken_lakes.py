@@ -14,6 +14,7 @@ from typing import Any
 
 from lake.delta.facts import Provenance
 from lake.delta.names import checksum_name, commit_name
+from tests.builders.delta import coordinator_commit, incomplete_item, log_store_item, registration_item
 from tests.schedules import deltas
 from tests.schedules.clock import NOW
 from tests.schedules.lake import Item, MemoryLake, Stored
@@ -192,14 +193,9 @@ def _log_store_version(
     is_over = accepted.at + timedelta(seconds=life) < NOW
     state = pick(["complete", "incomplete", "gone", "gone"] if is_over else ["complete", "complete", "incomplete"])
     if state != "gone":
-        item: dict[str, Any] = {
-            "tablePath": {"S": PATH},
-            "fileName": {"S": commit_name(version)},
-            "tempPath": {"S": accepted.name},
-            "complete": {"S": "true" if state == "complete" else "false"},
-        }
-        if state == "complete":
-            item["expireTime"] = {"N": str(int(accepted.at.timestamp()) + life)}
+        ends = {"N": str(int(accepted.at.timestamp()) + life)}
+        make, how = (log_store_item, {"expireTime": ends}) if state == "complete" else (incomplete_item, {})
+        item = make(version, PATH, tempPath={"S": accepted.name}, **how)
         broken.lake.put_item(LOG_STORE, item)
 
 
@@ -248,25 +244,12 @@ def _registration(broken: BrokenLake, pick: Pick, newest: int) -> None:
 
 
 def _item(table_id: str, version: int, time: int | None, elements: list[dict[str, Any]]) -> dict[str, Any]:
-    item: dict[str, Any] = {
-        "tableId": {"S": table_id},
-        "path": {"S": PATH},
-        "acceptingCommits": {"BOOL": True},
-        "hasAcceptedCommits": {"BOOL": True},
-        "tableVersion": {"N": str(version)},
-        "schemaVersion": {"N": "1"},
-        "commits": {"L": elements},
-    }
-    return item | ({"tableTimestamp": {"N": str(time)}} if time is not None else {})
+    at = {"N": str(time)} if time is not None else None
+    own = {"tableId": {"S": table_id}, "path": {"S": PATH}, "tableTimestamp": at}
+    return registration_item(version, **own, commits={"L": elements})
 
 
 def _element(one: Written, version: int) -> dict[str, Any]:
-    return {
-        "M": {
-            "version": {"N": str(version)},
-            "timestamp": {"N": str(one.time)},
-            "fsName": {"S": one.name.rpartition("/")[2]},
-            "fsLength": {"N": str(len(one.data))},
-            "fsTimestamp": {"N": str(one.time)},
-        }
-    }
+    at, name = {"N": str(one.time)}, one.name.rpartition("/")[2]
+    file = {"fsName": {"S": name}, "fsLength": {"N": str(len(one.data))}, "fsTimestamp": at}
+    return coordinator_commit(version, timestamp=at, **file)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.builders.delta import coordinator_commit, registration_item
 from tests.schedules import deltas
 from tests.schedules.lake import Item
 from tests.schedules.log_store import newest_version
@@ -136,15 +137,9 @@ class Upgrade:
 
 
 def registration(table_id: str, version: int, path: str = PATH) -> Item:
-    return {
-        "tableId": {"S": table_id},
-        "path": {"S": path},
-        "acceptingCommits": {"BOOL": True},
-        "hasAcceptedCommits": {"BOOL": False},
-        "tableVersion": _number(version),
-        "schemaVersion": _number(1),
-        "commits": {"L": []},
-    }
+    """An item that has accepted nothing yet."""
+    nothing = {"hasAcceptedCommits": {"BOOL": False}, "tableTimestamp": None}
+    return registration_item(version, tableId={"S": table_id}, path={"S": path}, **nothing)
 
 
 def put_as_file(world: World, data: bytes) -> Statement:
@@ -191,14 +186,8 @@ def _number(value: int) -> dict[str, str]:
 
 
 def _listed(version: int, name: str, data: bytes) -> dict[str, Any]:
-    element = {
-        "version": _number(version),
-        "timestamp": _number(timestamp_of(data)),
-        "fsName": {"S": name},
-        "fsLength": _number(len(data)),
-        "fsTimestamp": _number(int(time.time() * 1_000)),
-    }
-    return {"M": element}
+    file = {"fsName": {"S": name}, "fsLength": _number(len(data)), "fsTimestamp": _number(int(time.time() * 1_000))}
+    return coordinator_commit(version, timestamp=_number(timestamp_of(data)), **file)
 
 
 # What befalls a table

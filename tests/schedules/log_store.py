@@ -7,6 +7,7 @@ create(overwrite=false) looks and then writes without a condition.
 import time
 from dataclasses import dataclass
 
+from tests.builders.delta import incomplete_item
 from tests.schedules import deltas
 from tests.schedules.lake import Item
 from tests.schedules.ledger import Breach, data_of, entry_of
@@ -109,12 +110,7 @@ class LogStoreWriter:
         return deltas.conversion("CREATE TABLE", {}, (), None) if version == 0 else deltas.append(unique)
 
     def _item(self, version: int, temp: str) -> Item:
-        return {
-            "tablePath": {"S": self.path},
-            "fileName": {"S": f"{version:020d}.json"},
-            "tempPath": {"S": temp},
-            "complete": {"S": "false"},
-        }
+        return incomplete_item(version, self.path, tempPath={"S": temp})
 
     def _completed(self, item: Item) -> Item:
         return {**item, "complete": {"S": "true"}, "expireTime": {"N": str(int(time.time()) + self.life)}}

@@ -42,6 +42,9 @@ class Scene:
     turns: tuple[Turns, ...]
     log_stores: tuple[str, ...] = (LOG_STORE,)
 
+    def __str__(self) -> str:
+        return self.name
+
     def begin(self, clock: Clock) -> World:
         """The past alone, with the clock a minute before the act."""
         world = World(clock)

@@ -44,10 +44,6 @@ def undrop(world: World) -> Program:
         yield from Upgrade(world, coordinated.OTHER_ID).run()
 
 
-def name(scene: Scene) -> str:
-    return scene.name
-
-
 def carry_out(checked: Job, operation: Operation) -> Callable[[Stage], None]:
     """Confirm what was checked before, and do it; what is said done has to be so."""
 
@@ -68,11 +64,11 @@ def explore(theatre: Theatre, scene: Scene, operation: Operation) -> Iterator[st
         yield from theatre.explore(scene, operation.value, carry_out(checked, operation), converge)
 
 
-@pytest.mark.parametrize("scene", [*enabling_scenes()], ids=name)
+@pytest.mark.parametrize("scene", [*enabling_scenes()], ids=str)
 def test_an_enable_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore(theatre, scene, ENABLE))
 
 
-@pytest.mark.parametrize("scene", [*dropping_scenes()], ids=name)
+@pytest.mark.parametrize("scene", [*dropping_scenes()], ids=str)
 def test_a_drop_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore(theatre, scene, DROP))

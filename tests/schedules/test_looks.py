@@ -18,10 +18,6 @@ UNSOUND = (
 SEEN_BEFORE = log_store_scenes.SEEN_BEFORE
 
 
-def name(scene: Scene) -> str:
-    return scene.name
-
-
 def look(stage: Stage) -> None:
     stage.console.look()
 
@@ -95,21 +91,21 @@ def explore_first_look(theatre: Theatre, scene: Scene, judge: Judge) -> Iterator
         yield from theatre.explore(scene, "first look", look, judge)
 
 
-@pytest.mark.parametrize("scene", SOUND, ids=name)
+@pytest.mark.parametrize("scene", SOUND, ids=str)
 def test_a_sound_lake_raises_no_alarm_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore_sound(theatre, scene))
 
 
-@pytest.mark.parametrize("scene", SOUND, ids=name)
+@pytest.mark.parametrize("scene", SOUND, ids=str)
 def test_a_sound_lake_raises_no_alarm_at_first_sight(theatre: Theatre, scene):
     assert not told(explore_first_look(theatre, scene, raise_no_alarm))
 
 
-@pytest.mark.parametrize("scene", UNSOUND, ids=name)
+@pytest.mark.parametrize("scene", UNSOUND, ids=str)
 def test_what_is_wrong_is_told_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore(theatre, scene, tell_of_it))
 
 
-@pytest.mark.parametrize("scene", [scene for scene in UNSOUND if scene not in SEEN_BEFORE], ids=name)
+@pytest.mark.parametrize("scene", [scene for scene in UNSOUND if scene not in SEEN_BEFORE], ids=str)
 def test_what_is_wrong_is_told_at_first_sight(theatre: Theatre, scene):
     assert not told(explore_first_look(theatre, scene, tell_of_it))

@@ -36,10 +36,6 @@ PUBLISHING = (
 SHOWN = ("operation", "says", "condition")
 
 
-def name(scene: Scene) -> str:
-    return scene.name
-
-
 def repair(plan: dict[str, Any]) -> Callable[[Stage], None]:
     """Confirm a plan that was made before, and carry it out: what was confirmed, or nothing."""
 
@@ -81,7 +77,7 @@ def is_beyond_every_condition(scene: Scene, wrong: str) -> bool:
     return met and scene.name in {one.name for one in log_store_scenes.DIVIDED}
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=name)
+@pytest.mark.parametrize("scene", SCENES, ids=str)
 def test_a_repair_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore(theatre, scene))
 

@@ -16,10 +16,6 @@ SCENES = (
 )
 
 
-def name(scene: Scene) -> str:
-    return scene.name
-
-
 def sweep(planned: Job) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
         job = stage.console.sweep(planned)
@@ -37,6 +33,6 @@ def explore(theatre: Theatre, scene: Scene) -> Iterator[str]:
             yield from theatre.explore(scene, "sweep", sweep(planned), converge)
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=name)
+@pytest.mark.parametrize("scene", SCENES, ids=str)
 def test_a_sweep_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore(theatre, scene))

@@ -33,7 +33,7 @@ from tests.dashboard.test_addresses import routes
 from tests.security.table import RULES, Least
 from tests.security.visits import Visitor
 from tests.security.world import World
-from tests.serving import Asked, serving
+from tests.serving import Came, Given, serving
 
 pytestmark = pytest.mark.django_db
 
@@ -66,12 +66,12 @@ def logged() -> Iterator[io.StringIO]:
     root.removeHandler(handler)
 
 
-def echo(asked: Asked) -> tuple[int, dict[str, str], str]:
+def echo(asked: Came) -> Given:
     """An endpoint that refuses everything and repeats in its answer what it was sent."""
     told = "".join(f"<Header>{name}: {value}</Header>" for name, value in asked.headers.items())
     token = asked.headers.get("X-Amz-Security-Token", "")
     refusal = "<Code>InvalidToken</Code><Message>The provided token is malformed.</Message>"
-    return 400, {}, f"<Error>{refusal}<Token-0>{token}</Token-0>{told}</Error>"
+    return 400, f"<Error>{refusal}<Token-0>{token}</Token-0>{told}</Error>".encode(), {}
 
 
 def test_no_secret_is_anywhere(

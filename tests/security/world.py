@@ -1,20 +1,19 @@
 """One of everything that an address may name, and what a form would post there."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from backups.models import Plan, Run
+from backups.models import Plan
 from coordinator.alerting import FINDING
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import params_of
-from coordinator.models import Bucket, CommitStore, DeltaTable, TtlMigration, WriterTest
+from coordinator.models import CommitStore, DeltaTable, TtlMigration, WriterTest
 from coordinator.queries.coordination import passed_selection
 from coordinator.queries.repairs import bulk_kinds, bulk_selection
 from coordinator.queries.table_list import TableFilter
@@ -23,9 +22,8 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import SignedIn
 from dashboard.accounts.people import invitation
 from dashboard.accounts.roles import Role
-from dashboard.alerts.models import Alert, Message, Recipient, Rule
+from dashboard.alerts.models import Recipient, Rule
 from dashboard.alerts.stopping import stop_url
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.backups.page_records import make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.lake import (
@@ -91,22 +89,6 @@ class World:
     is_read_only: bool = False
     connection_name: str = "lake"
     store_names: tuple[str, str] = ("delta_log", "commits")
-    connection: Connection = field(init=False)
-    table: DeltaTable = field(init=False)
-    store: CommitStore = field(init=False)
-    coordinator: CommitStore = field(init=False)
-    bucket: Bucket = field(init=False)
-    writer_test: WriterTest = field(init=False)
-    plan: Plan = field(init=False)
-    run: Run = field(init=False)
-    runs: dict[str, Run] = field(init=False)
-    jobs: dict[str, Job] = field(init=False)
-    alert: Alert = field(init=False)
-    acknowledged: Alert = field(init=False)
-    message: Message = field(init=False)
-    rule: Rule = field(init=False)
-    recipient: Recipient = field(init=False)
-    user: User = field(init=False)
 
     def __post_init__(self) -> None:
         self._make_lake()

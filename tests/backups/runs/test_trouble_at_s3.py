@@ -46,7 +46,7 @@ def retried(run: Run) -> Run:
 
 def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_second_try_copies_the_rest(ground):
     run = waiting_for_approval(ground)
-    ground.rules(denied_roles=[ROLE], failure_tasks=3, failure_percent=50.0)
+    ground.rules(denied_roles=[ROLE], failure_tasks=3)
     run = approved(run)
 
     assert (run.state, run.error_code) == ("failed", "CopyJobFailed")
@@ -137,7 +137,7 @@ def test_a_copy_job_that_somebody_cancels_at_s3_fails_the_run_and_a_second_try_c
 
 def test_a_run_is_cancelled_at_s3_amid_its_copies(ground):
     run = waiting_for_approval(ground)
-    ground.rules(task_seconds=30.0)
+    ground.rules(paces={"": 30.0})
     actions.approve(Actor.command(), run, enqueue=False)
 
     def cancel(sentence: str) -> None:

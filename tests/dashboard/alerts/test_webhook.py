@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def receiver(settings: Settings) -> Iterator[SimpleNamespace]:
     """A server that answers `status` and `headers`, and keeps what is posted."""
     told = SimpleNamespace(status=200, headers={})
-    with serving(lambda asked: (told.status, told.headers, "")) as (told.origin, told.posts):
+    with serving(lambda asked: (told.status, b"", told.headers)) as (told.origin, told.posts):
         settings.WEBHOOK_ORIGINS = [told.origin, "https://hooks.acme.example", "http://localhost:1"]
         settings.WEBHOOK_SECRET = "a secret"
         settings.PUBLIC_URL = "https://levee.acme.example"
@@ -43,7 +43,8 @@ def send(url: str, channel: str = "webhook") -> Message:
 def test_a_webhook_says_what_happened_and_proves_who_says_it(receiver: Any) -> None:
     sent = send(f"{receiver.origin}/hook?a=b")
     assert sent.state == "sent"
-    ((path, headers, body),) = receiver.posts
+    [posted] = receiver.posts
+    path, headers, body = posted.path, posted.headers, posted.body
     assert path == "/hook?a=b"
     document = json.loads(body)
     assert document["alert"]["headline"] == "ledger <lost> & found"
@@ -55,7 +56,7 @@ def test_a_webhook_says_what_happened_and_proves_who_says_it(receiver: Any) -> N
 
 def test_a_slack_compatible_one_says_it_as_text_without_markup(receiver: Any) -> None:
     send(f"{receiver.origin}/hook", channel="slack")
-    text = json.loads(receiver.posts[0][2])["text"]
+    text = json.loads(receiver.posts[0].body)["text"]
     assert text.startswith("*[Levee] Critical: ledger &lt;lost&gt; &amp; found*\n")
 
 
@@ -113,7 +114,7 @@ def test_a_redirect_is_not_followed(receiver: Any) -> None:
     receiver.status, receiver.headers = 302, {"Location": f"{receiver.origin}/inside"}
     sent = send(f"{receiver.origin}/hook")
     assert (sent.state, sent.error) == ("failed", "127.0.0.1 answered 302.")
-    assert [path for path, _, _ in receiver.posts] == ["/hook"]
+    assert [posted.path for posted in receiver.posts] == ["/hook"]
 
 
 @pytest.mark.parametrize(("status", "state"), [(204, "sent"), (500, "waiting"), (429, "waiting"), (410, "failed")])
