@@ -9,8 +9,8 @@ from coordinator.protocols.archive_tiers import (
     ArchiveTiers,
     read_configurations,
     tier_deadlines,
-    tier_falls,
     tier_findings,
+    tier_hits,
     tier_waiting,
 )
 from coordinator.protocols.bucket_tables import TableInBucket, TablesByPrefix, cuts_of
@@ -26,13 +26,7 @@ from coordinator.protocols.judgement import (
     unread_finding,
     worst_first,
 )
-from coordinator.protocols.lifecycle import (
-    MOST_RULES,
-    LifecycleRule,
-    ends_unfinished_uploads,
-    read_rules,
-    unclear_rules,
-)
+from coordinator.protocols.lifecycle import MOST_RULES, LifecycleRule, read_rules
 from coordinator.protocols.published_reach import published_deadlines, published_findings, reach_of
 from coordinator.protocols.verdict import Finding, Severity, State, attention, not_checked
 from coordinator.protocols.waiting_files import (
@@ -85,9 +79,9 @@ def judge_bucket(
     if not facts:
         return BucketVerdict(not_assessed("the description of the bucket is empty."))
     moment = now or datetime.now(UTC)
-    raw, configurations = _listed(facts.get("lifecycle_rules")), _listed(facts.get("tiering"))
-    rules = read_rules(raw or (), str(facts.get("least_size_moved") or ""))
-    tiers = read_configurations(configurations or ())
+    raw = facts.get("lifecycle_rules")
+    rules = read_rules(raw or (), facts.get("least_size_moved") or "")
+    tiers = read_configurations(facts.get("tiering") or ())
     by_prefix = TablesByPrefix(tables)
     keeps_versions = facts.get("versioning") == "Enabled"
     parts = [_of_rule(rule, by_prefix.reached_by(rule.prefix), moment, keeps_versions) for rule in rules]
@@ -95,21 +89,17 @@ def judge_bucket(
     deadlines = soonest_first(deadline for part in parts for deadline in part.deadlines)
     findings = [*_notes(facts, stores_region), *_unread(facts)]
     if raw is not None:
-        findings += rule_troubles(raw, rules, str(facts.get("name") or ""), tables)
+        findings += rule_troubles(len(raw), rules, facts.get("name") or "", tables)
     findings += [finding for part in parts for finding in part.findings]
     all_is_well = _all_is_well(rules, tiers, tables, deadlines)
     assessment = assessed(findings, all_is_well, _worst_and_soonest_first)
     return BucketVerdict(assessment, deadlines, _judge_again_at(deadlines, tables, moment))
 
 
-def _listed(value: object) -> Sequence[object] | None:
-    return value if isinstance(value, list | tuple) else None
-
-
 def _unread(facts: Mapping[str, Any]) -> list[Finding]:
     """Facts that were refused, and those without which nothing may be called well and that are not there."""
     needed = {"lifecycle": "lifecycle_rules", "archive tiers": "tiering"}
-    absent = {fact: "no answer of S3 is kept" for fact, key in needed.items() if _listed(facts.get(key)) is None}
+    absent = {fact: "no answer of S3 is kept" for fact, key in needed.items() if facts.get(key) is None}
     return [unread_finding(fact, why) for fact, why in (absent | unread_facts(facts)).items()]
 
 
@@ -123,14 +113,15 @@ def _of_rule(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetim
         summary = f"Rule {rule.name} deletes old versions of log or data files."
         meaning = "What it deletes cannot be brought back."
         return _Part((*findings, note("deletes-old-versions", summary, meaning, rule=rule.name)), tuple(lost))
-    reach = reach_of(rule, reached)
+    hits = reach_of(rule, reached)
+    reaches_log = any(hit.what is AtRisk.LOG for hit in hits)
     waiting = waiting_deadlines(rule, reached, now)
-    findings += published_findings(rule, reach, now)
-    of_waiting = list(waiting_findings(rule, waiting, reaches_log=bool(reach.logs), keeps_versions=keeps_versions))
+    findings += published_findings(rule, reached, hits, now)
+    of_waiting = list(waiting_findings(rule, waiting, reaches_log=reaches_log, keeps_versions=keeps_versions))
     findings += of_waiting
-    if not reach.logs and not any(finding.state.rank <= State.ATTENTION.rank for finding in of_waiting):
+    if not reaches_log and not any(finding.state.rank <= State.ATTENTION.rank for finding in of_waiting):
         findings += short_findings(rule, reached)
-    return _Part(tuple(findings), (*lost, *published_deadlines(rule, reach), *waiting))
+    return _Part(tuple(findings), (*lost, *published_deadlines(rule, hits), *waiting))
 
 
 def _of_tiers(
@@ -140,9 +131,9 @@ def _of_tiers(
     found = []
     for one in tiers:
         reached = tables.reached_by(one.scope.prefix)
-        falls = tier_falls(one, moving, reached)
-        published, waiting = tier_deadlines(one, falls, now), tier_waiting(one, reached, now)
-        findings = tier_findings(one, falls, published)
+        hits = tier_hits(one, moving, reached)
+        published, waiting = tier_deadlines(one, hits, now), tier_waiting(one, reached, now)
+        findings = tier_findings(one, hits, published)
         findings += waiting_findings(one.scope, waiting, reaches_log=True, keeps_versions=False)
         found.append(_Part(tuple(findings), (*published, *waiting)))
     return found
@@ -215,26 +206,27 @@ def _notes(facts: Mapping[str, Any], stores_region: str) -> Iterator[Finding]:
 
 
 def rule_troubles(
-    raw: Sequence[object], rules: Sequence[LifecycleRule], bucket: str, tables: Sequence[TableInBucket]
+    count: int, rules: Sequence[LifecycleRule], bucket: str, tables: Sequence[TableInBucket]
 ) -> list[Finding]:
-    """`raw` are all rules as read, `rules` those in force; `bucket` is the bucket's name, "" where it is not known."""
+    """`count` is that of all rules, `rules` those in force; `bucket` is the bucket's name, "" where it is not known."""
     return [
-        *_whole_bucket(raw),
+        *_whole_bucket(count, rules),
         *_temp_rules(rules, tables),
-        *_unclear(raw),
+        *_unclear(rules),
         *_misplaced(rules, bucket, TablesByPrefix(tables)),
         *_unread_tables(rules, tables),
     ]
 
 
-def _unclear(raw: Iterable[object]) -> Iterator[Finding]:
-    for name, trouble in unclear_rules(raw):
-        yield not_checked(
-            "lifecycle-not-understood",
-            f"What rule {name} does cannot be decided: {trouble}.",
-            meaning="It may take what a table needs.",
-            evidence={"rule": name, "trouble": trouble},
-        )
+def _unclear(rules: Iterable[LifecycleRule]) -> Iterator[Finding]:
+    for rule in rules:
+        if rule.unclear:
+            yield not_checked(
+                "lifecycle-not-understood",
+                f"What rule {rule.name} does cannot be decided: {rule.unclear}.",
+                meaning="It may take what a table needs.",
+                evidence={"rule": rule.name, "trouble": rule.unclear},
+            )
 
 
 def _misplaced(rules: Iterable[LifecycleRule], bucket: str, tables: TablesByPrefix) -> Iterator[Finding]:
@@ -295,16 +287,16 @@ def _temp_rules(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket])
     yield note("temp-rules", summary, meaning, tables=len(tables), covered=len(covered))
 
 
-def _whole_bucket(raw: Sequence[object]) -> Iterator[Finding]:
+def _whole_bucket(count: int, rules: Iterable[LifecycleRule]) -> Iterator[Finding]:
     """Whether there is room for more rules, and one ends uploads that never ended, which are billed and unseen."""
-    left = MOST_RULES - len(raw)
+    left = MOST_RULES - count
     if left <= FEW_RULES_LEFT:
         yield attention(
             "few-rules-left",
             f"{thousands(max(left, 0))} lifecycle rules are left of {thousands(MOST_RULES)}.",
             meaning="A rule takes one prefix, so a rule for each table does not scale.",
-            evidence={"rules": len(raw)},
+            evidence={"rules": count},
         )
-    if not any(ends_unfinished_uploads(rule) for rule in raw):
+    if not any(rule.ends_all_uploads for rule in rules):
         meaning = "Writers that die while they upload leave parts that no listing shows and that are billed for ever."
         yield note("unfinished-uploads-stay", "No rule ends unfinished uploads in the whole bucket.", meaning)

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from coordinator.protocols.deadlines import read_moment
+from coordinator.protocols.wording import joined
+
 ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 """Storage classes from which an object cannot be read until it is restored."""
 
 INTELLIGENT_TIERING = "INTELLIGENT_TIERING"
 """The class whose objects move between tiers, into archives too where the bucket is configured so."""
-
-LONGEST_DAYS = 2**31 - 1
 
 SMALL = 128 * 1024
 """Bytes below which S3 moves no object between classes by default, and none between the tiers of one class."""
@@ -24,7 +25,6 @@ MOST_RULES = 1_000
 """Lifecycle rules that S3 allows in one bucket."""
 
 _NO_SMALL_ONES = "all_storage_classes_128K"
-_STATUSES = ("Enabled", "Disabled")
 _TERMS = frozenset({"Prefix", "Tag", "Tags", "And", "ObjectSizeGreaterThan", "ObjectSizeLessThan"})
 
 
@@ -69,30 +69,47 @@ class LifecycleAction:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleRule:
-    """One enabled rule. `conditions` are what an object has to be besides its prefix, in words.
+    """One rule, in force or not.
 
     `over` and `under` are its limits of size in bytes, both exclusive; `tags` are the tags it asks for, as "key=value".
     `tiers` move objects into Intelligent-Tiering. `old_versions_days` is how long a version lives once it is not the
-    current one, None where the rule leaves old versions alone or keeps the newest of them. `unclear` says what of the
-    rule could not be understood. `kind` is how a sentence introduces it.
+    current one, None where the rule leaves old versions alone or keeps the newest of them. `ends_uploads` says that it
+    ends uploads that never ended. `unclear` says what of the rule could not be understood, "" for nothing. `kind` is
+    how a sentence introduces it.
     """
 
     name: str
     prefix: str
     acts: tuple[LifecycleAction, ...]
-    conditions: tuple[str, ...] = ()
     deletes_old_versions: bool = False
     over: int | None = None
     under: int | None = None
     tags: tuple[str, ...] = ()
     tiers: tuple[LifecycleAction, ...] = ()
     old_versions_days: int | None = None
-    unclear: tuple[str, ...] = ()
+    ends_uploads: bool = False
+    unclear: str = ""
     kind: str = "Rule"
 
     @property
     def title(self) -> str:
         return f"{self.kind} {self.name}"
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What an object has to be besides its prefix, in words."""
+        limits = (("larger", self.over), ("smaller", self.under))
+        sizes = (f"{word} than {size} B" for word, size in limits if size is not None)
+        return (*(f"tagged {tag}" for tag in self.tags), *sizes)
+
+    def open_question(self, *, knows_size: bool) -> str:
+        """The conditions of which nothing tells whether files meet them: their tags are never known."""
+        return joined(self.conditions[: len(self.tags)] if knows_size else self.conditions)
+
+    @property
+    def ends_all_uploads(self) -> bool:
+        """Whether it ends unfinished uploads in the whole bucket."""
+        return self.ends_uploads and not self.prefix and not self.conditions
 
     def reaches(self, folder: str) -> bool:
         """Whether the rule can match a key in this folder (a key prefix that ends in a slash)."""
@@ -120,39 +137,42 @@ class LifecycleRule:
         return most >= act.least_size
 
 
-def read_rules(rules: Iterable[object], least_size_moved: str = "") -> tuple[LifecycleRule, ...]:
-    """The enabled rules; what is no rule is left out.
+def is_enabled(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule is in force."""
+    return rule.get("Status") == "Enabled"
+
+
+def read_rules(rules: Iterable[Mapping[str, Any]], least_size_moved: str = "") -> tuple[LifecycleRule, ...]:
+    """The enabled rules."""
+    return tuple(read_rule(rule, least_size_moved) for rule in rules if is_enabled(rule))
+
+
+def read_rule(rule: Mapping[str, Any], least_size_moved: str = "") -> LifecycleRule:
+    """One rule, enabled or not.
 
     `least_size_moved` is the bucket's word for the least size of transitions (lake.aws.buckets.BucketDescription).
     """
-    enabled = (rule for rule in rules if isinstance(rule, Mapping) and rule.get("Status") == "Enabled")
-    return tuple(_rule(rule, least_size_moved) for rule in enabled)
-
-
-def unclear_rules(rules: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Name and trouble of each rule that may be in force and could not be understood."""
-    for rule in rules:
-        if not isinstance(rule, Mapping):
-            yield "without a name", "it is no rule"
-        elif rule.get("Status") not in _STATUSES:
-            yield _name(rule), "its Status is neither Enabled nor Disabled"
-        elif rule["Status"] == "Enabled":
-            yield from ((_name(rule), trouble) for trouble in _rule(rule).unclear[:1])
-
-
-def ends_unfinished_uploads(rule: object) -> bool:
-    """Whether it is an enabled rule that ends unfinished uploads in the whole bucket."""
-    if not isinstance(rule, Mapping) or rule.get("Status") != "Enabled":
-        return False
-    days = mapping(rule.get("AbortIncompleteMultipartUpload")).get("DaysAfterInitiation")
-    terms = _terms(rule)
-    whole = not (terms.get("Prefix") or rule.get("Prefix") or _conditions(terms))
-    return isinstance(days, int) and whole
-
-
-def read_rule(rule: object, least_size_moved: str = "") -> LifecycleRule | None:
-    """One rule, enabled or not; None for what is no rule."""
-    return _rule(rule, least_size_moved) if isinstance(rule, Mapping) else None
+    terms = filter_terms(rule)
+    old_versions = rule.get("NoncurrentVersionExpiration") or {}
+    over, under = terms.get("ObjectSizeGreaterThan"), terms.get("ObjectSizeLessThan")
+    # A size in the filter stands in place of the bucket's least size for transitions.
+    is_sized = over is not None or under is not None
+    small = SMALL if least_size_moved == _NO_SMALL_ONES and not is_sized else 0
+    expires = _act(rule.get("Expiration") or {})
+    moves = _moves(rule, ARCHIVES, small, archives=True)
+    return LifecycleRule(
+        name=rule.get("ID") or "without a name",
+        prefix=terms.get("Prefix") or rule.get("Prefix") or "",
+        acts=(*([expires] if expires else []), *moves),
+        deletes_old_versions="NoncurrentDays" in old_versions,
+        over=over,
+        under=under,
+        tags=tags_of(terms),
+        tiers=tuple(_moves(rule, frozenset({INTELLIGENT_TIERING}), SMALL)),
+        old_versions_days=None if old_versions.get("NewerNoncurrentVersions") else old_versions.get("NoncurrentDays"),
+        ends_uploads=bool(rule.get("AbortIncompleteMultipartUpload")),
+        unclear=next(_unclear(rule, terms), ""),
+    )
 
 
 def is_on_temp_files(prefix: str) -> bool:
@@ -163,131 +183,39 @@ def is_on_temp_files(prefix: str) -> bool:
     return f"/{prefix}".endswith(("/_delta_log/.tmp/", "/_delta_log/.tmp"))
 
 
-def filter_terms(chosen: object) -> Mapping[str, Any]:
-    """The terms of a Filter, those under its And among them."""
-    outer = mapping(chosen)
-    return {**outer, **mapping(outer.get("And"))}
+def filter_terms(rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The terms of its Filter, those under its And among them."""
+    outer = rule.get("Filter") or {}
+    return {**outer, **(outer.get("And") or {})}
 
 
 def tags_of(terms: Mapping[str, Any]) -> tuple[str, ...]:
     """The tags that a filter asks for, as "key=value"."""
-    tags = [terms.get("Tag"), *listed(terms.get("Tags"))]
-    return tuple(f"{tag.get('Key')}={tag.get('Value')}" for tag in tags if isinstance(tag, Mapping))
-
-
-def _rule(rule: Mapping[str, Any], least_size_moved: str = "") -> LifecycleRule:
-    terms = _terms(rule)
-    prefix = terms.get("Prefix")
-    if prefix is None:
-        prefix = rule.get("Prefix")
-    old_versions = mapping(rule.get("NoncurrentVersionExpiration"))
-    over, under = terms.get("ObjectSizeGreaterThan"), terms.get("ObjectSizeLessThan")
-    # A size in the filter stands in place of the bucket's least size for transitions.
-    is_sized = over is not None or under is not None
-    small = SMALL if least_size_moved == _NO_SMALL_ONES and not is_sized else 0
-    expires = _act(mapping(rule.get("Expiration")))
-    moves = _moves(rule, ARCHIVES, small, archives=True)
-    return LifecycleRule(
-        name=_name(rule),
-        prefix=prefix if isinstance(prefix, str) else "",
-        acts=(*([expires] if expires else []), *moves),
-        conditions=tuple(_conditions(terms)),
-        deletes_old_versions="NoncurrentDays" in old_versions,
-        over=over if isinstance(over, int) else None,
-        under=under if isinstance(under, int) else None,
-        tags=tags_of(terms),
-        tiers=tuple(_moves(rule, frozenset({INTELLIGENT_TIERING}), SMALL)),
-        old_versions_days=_life_of_old_versions(old_versions),
-        unclear=tuple(_unclear(rule, terms, prefix)),
-    )
-
-
-def _name(rule: Mapping[str, Any]) -> str:
-    return str(rule.get("ID") or "without a name")
-
-
-def _terms(rule: Mapping[str, Any]) -> Mapping[str, Any]:
-    return filter_terms(rule.get("Filter"))
-
-
-def _conditions(terms: Mapping[str, Any]) -> list[str]:
-    words = [f"tagged {tag}" for tag in tags_of(terms)]
-    if (least := terms.get("ObjectSizeGreaterThan")) is not None:
-        words.append(f"larger than {least} B")
-    if (most := terms.get("ObjectSizeLessThan")) is not None:
-        words.append(f"smaller than {most} B")
-    return words
-
-
-def _life_of_old_versions(terms: Mapping[str, Any]) -> int | None:
-    """Days after which even the newest of the old versions goes."""
-    days, kept = terms.get("NoncurrentDays"), terms.get("NewerNoncurrentVersions")
-    return days if isinstance(days, int) and 0 <= days <= LONGEST_DAYS and not kept else None
+    tags = [terms.get("Tag"), *(terms.get("Tags") or ())]
+    return tuple(f"{tag['Key']}={tag['Value']}" for tag in tags if tag)
 
 
 def _moves(
     rule: Mapping[str, Any], classes: frozenset[str], least_size: int, *, archives: bool = False
 ) -> Iterator[LifecycleAction]:
-    for move in _transitions(rule):
+    for move in rule.get("Transitions") or ():
         if move.get("StorageClass") in classes and (act := _act(move, archives=archives, least_size=least_size)):
             yield act
 
 
-def _transitions(rule: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [mapping(move) for move in [*listed(rule.get("Transitions")), rule.get("Transition")]]
-
-
 def _act(terms: Mapping[str, Any], *, archives: bool = False, least_size: int = 0) -> LifecycleAction | None:
-    days, date = terms.get("Days"), _date(terms.get("Date"))
-    if isinstance(days, int) and 0 <= days <= LONGEST_DAYS:
-        return LifecycleAction(days, None, archives, least_size)
-    return LifecycleAction(None, date, archives, least_size) if date else None
+    days, date = terms.get("Days"), read_moment(terms.get("Date"))
+    return LifecycleAction(days, date, archives, least_size) if days is not None or date else None
 
 
-def _unclear(rule: Mapping[str, Any], terms: Mapping[str, Any], prefix: object) -> Iterator[str]:
-    """What of the rule is not as S3 writes it, so that it may reach more, or do more, than was understood."""
-    for name in ("Filter", "Expiration", "NoncurrentVersionExpiration"):
-        if rule.get(name) is not None and not isinstance(rule[name], Mapping):
-            yield f"its {name} has no parts"
-    if not isinstance(prefix, str | None):
-        yield "its Prefix is no text"
-    if unknown := sorted(set(map(str, terms)) - _TERMS):
+def _unclear(rule: Mapping[str, Any], terms: Mapping[str, Any]) -> Iterator[str]:
+    """What of the rule Levee does not know, so that it may reach more, or do more, than was understood."""
+    if unknown := sorted(set(terms) - _TERMS):
         yield f"its Filter has the term {unknown[0]}"
-    if any(not isinstance(terms.get(name), int | None) for name in ("ObjectSizeGreaterThan", "ObjectSizeLessThan")):
-        yield "its Filter has a size that is no number"
-    yield from _unclear_acts(rule)
-
-
-def _unclear_acts(rule: Mapping[str, Any]) -> Iterator[str]:
-    expiration = mapping(rule.get("Expiration"))
+    expiration = rule.get("Expiration") or {}
     if expiration and "ExpiredObjectDeleteMarker" not in expiration and _act(expiration) is None:
         yield "its Expiration names neither days nor a date"
-    if rule.get("Transitions") is not None and not isinstance(rule["Transitions"], list | tuple):
-        yield "its Transitions are no list"
-    for move in _transitions(rule):
-        if move and (not isinstance(move.get("StorageClass"), str) or _act(move) is None):
-            yield "one of its transitions names no class, or neither days nor a date"
-    old_versions = mapping(rule.get("NoncurrentVersionExpiration"))
-    if old_versions and not isinstance(old_versions.get("NoncurrentDays"), int):
+    if any(not move.get("StorageClass") or _act(move) is None for move in rule.get("Transitions") or ()):
+        yield "one of its transitions names no class, or neither days nor a date"
+    if rule.get("NoncurrentVersionExpiration") and "NoncurrentDays" not in rule["NoncurrentVersionExpiration"]:
         yield "its NoncurrentVersionExpiration names no days"
-
-
-def _date(value: object) -> datetime | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if not isinstance(value, datetime):
-        return None
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """The value where it is a mapping, an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def listed(value: object) -> list[Any]:
-    """The value as a list where it is one, an empty one for anything else."""
-    return list(value) if isinstance(value, list | tuple) else []

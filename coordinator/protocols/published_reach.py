@@ -1,6 +1,6 @@
 """What a lifecycle rule takes of the published part of tables: logs, by their real sizes, and data files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from string import digits
@@ -9,7 +9,7 @@ from coordinator.protocols.bucket_tables import TableInBucket
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words
 from coordinator.protocols.judgement import note
 from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
-from coordinator.protocols.verdict import Finding, Severity, State
+from coordinator.protocols.verdict import Finding, State, graded
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta.names import SIDECAR_FOLDER
 
@@ -18,41 +18,30 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One act on one table. `at` is when it first takes such a file, None where nothing tells.
+    """Log or data files of one table that a rule or configuration takes, and what it does to them.
 
-    `is_certain` is false where the sizes of the files, which the act goes by, are not known.
+    `is_certain` is false where what it goes by, their sizes or class, is not known. `at` is when it first takes one,
+    None where nothing tells.
     """
 
     table: TableInBucket
-    act: LifecycleAction
+    what: AtRisk
+    does: str
     is_certain: bool
-    at: datetime | None
+    at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What one rule takes of published files. `spared` are tables of whose log files none has the size it asks for."""
-
-    logs: tuple[Hit, ...]
-    data: tuple[Hit, ...]
-    spared: tuple[TableInBucket, ...]
-
-
-def reach_of(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> Reach:
-    """`tables` are those of which the rule can match a key."""
-    logs, spared = [], []
-    for table in (table for table in tables if matters_to_log(rule, table)):
-        hits = [hit for act in rule.acts if (hit := _of_log(rule, act, table)) is not None]
-        logs += hits
-        spared += [] if hits else [table]
+def reach_of(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> list[Hit]:
+    """What one rule takes of published files; `tables` are those of which it can match a key."""
+    of_logs = (_of_log(rule, act, table) for table in tables if matters_to_log(rule, table) for act in rule.acts)
     # The oldest commit stands for the data: a data file is written before the commit that names it.
-    data = [
-        Hit(table, act, not rule.is_sized, act.bites_at(table.oldest_log_at) if table.oldest_log_at else None)
+    of_data = (
+        Hit(table, AtRisk.DATA, act.does, not rule.is_sized, table.oldest_log_at and act.bites_at(table.oldest_log_at))
         for table in tables
         if matters_to_data(rule, table)
         for act in rule.acts
-    ]
-    return Reach(tuple(logs), tuple(data), tuple(spared))
+    )
+    return [*(hit for hit in of_logs if hit is not None), *of_data]
 
 
 def matters_to_log(rule: LifecycleRule, table: TableInBucket) -> bool:
@@ -69,65 +58,71 @@ def matters_to_data(rule: LifecycleRule, table: TableInBucket) -> bool:
 
 
 def _of_log(rule: LifecycleRule, act: LifecycleAction, table: TableInBucket) -> Hit | None:
+    """None where the sizes are known, and no file has the one that the rule asks for."""
     ranges = table.log_sizes
     if ranges is not None and (rule.is_sized or act.least_size):
-        taken = [one for one in ranges if rule.fits(act, one.least, one.most)]
-        return Hit(table, act, True, act.bites_at(min(one.oldest_at for one in taken))) if taken else None
-    moments = [one.oldest_at for one in ranges or ()]
-    moments += [table.oldest_log_at] if table.oldest_log_at else []
-    at = act.bites_at(min(moments)) if moments else None
-    return Hit(table, act, not rule.is_sized, at)
+        taken = [one.oldest_at for one in ranges if rule.fits(act, one.least, one.most)]
+        return Hit(table, AtRisk.LOG, act.does, True, act.bites_at(min(taken))) if taken else None
+    moments = [*(one.oldest_at for one in ranges or ()), *([table.oldest_log_at] if table.oldest_log_at else [])]
+    return Hit(table, AtRisk.LOG, act.does, not rule.is_sized, act.bites_at(min(moments)) if moments else None)
 
 
-def published_deadlines(rule: LifecycleRule, reach: Reach) -> list[Deadline]:
+def published_deadlines(rule: LifecycleRule, hits: Sequence[Hit]) -> list[Deadline]:
     """The first moment for logs and that for data, each with what the rule makes of the bucket."""
-    state = _state(rule, reach)
-    pairs = ((AtRisk.LOG, reach.logs), (AtRisk.DATA, reach.data))
-    return [_deadline(rule, what, hits, state) for what, hits in pairs if hits]
+    return [
+        first_deadline(rule, of_it, _state(rule, hits), rule.open_question(knows_size=_any_certain(of_it)))
+        for what in (AtRisk.LOG, AtRisk.DATA)
+        if (of_it := hits_on(what, hits))
+    ]
 
 
-def _deadline(rule: LifecycleRule, what: AtRisk, hits: Sequence[Hit], state: State) -> Deadline:
+def first_deadline(rule: LifecycleRule, hits: Sequence[Hit], state: State, condition: str) -> Deadline:
+    """The soonest of the hits, which are all on logs, or all on data."""
     first = min(hits, key=lambda hit: (hit.at is None, hit.at.timestamp() if hit.at else 0))
+    tables = len(prefixes(hits))
     return Deadline(
-        first.at,
-        state,
-        what,
-        rule.name,
-        first.act.does,
-        first.table.prefix,
-        tables=len({hit.table.prefix for hit in hits}),
-        condition=_open_question(rule, hits),
+        first.at, state, first.what, rule.name, first.does, first.table.prefix, tables=tables, condition=condition
     )
 
 
-def _open_question(rule: LifecycleRule, hits: Sequence[Hit]) -> str:
-    """The conditions of which nothing tells whether the files meet them."""
-    sizes = () if any(hit.is_certain for hit in hits) else rule.conditions[len(rule.tags) :]
-    return joined([*(f"tagged {tag}" for tag in rule.tags), *sizes])
+def hits_on(what: AtRisk, hits: Iterable[Hit]) -> list[Hit]:
+    return [hit for hit in hits if hit.what is what]
 
 
-def _state(rule: LifecycleRule, reach: Reach) -> State:
-    certain = any(hit.is_certain for hit in (*reach.logs, *reach.data))
-    return State.UNSAFE if certain and not rule.tags else State.ATTENTION
+def prefixes(hits: Iterable[Hit]) -> list[str]:
+    """The tables that are hit, by their prefixes."""
+    return list(dict.fromkeys(hit.table.prefix for hit in hits))
 
 
-def published_findings(rule: LifecycleRule, reach: Reach, now: datetime) -> list[Finding]:
-    """A rule on commits, checkpoints or data files: what it takes is still part of the table."""
-    if reach.logs or reach.data:
-        return [_reaches(rule, reach, now)]
-    return [_spares(rule, reach.spared)] if reach.spared else []
+def _any_certain(hits: Iterable[Hit]) -> bool:
+    return any(hit.is_certain for hit in hits)
 
 
-def _reaches(rule: LifecycleRule, reach: Reach, now: datetime) -> Finding:
-    logs, data = _tables(reach.logs), _tables(reach.data)
+def _state(rule: LifecycleRule, hits: Sequence[Hit]) -> State:
+    return State.UNSAFE if _any_certain(hits) and not rule.tags else State.ATTENTION
+
+
+def published_findings(
+    rule: LifecycleRule, tables: Sequence[TableInBucket], hits: Sequence[Hit], now: datetime
+) -> list[Finding]:
+    """A rule on commits, checkpoints or data files: what it takes is still part of the table.
+
+    Where it takes none although it can match their keys, no file has the size that it asks for.
+    """
+    if hits:
+        return [_reaches(rule, hits, now)]
+    spared = [table for table in tables if matters_to_log(rule, table)]
+    return [_spares(rule, spared)] if spared else []
+
+
+def _reaches(rule: LifecycleRule, hits: Sequence[Hit], now: datetime) -> Finding:
+    logs, data = (prefixes(hits_on(what, hits)) for what in (AtRisk.LOG, AtRisk.DATA))
     parts = [f"the log of {counted(len(logs), 'table')}"] if logs else []
     parts += [f"data of {counted(len(data), 'table')}"] if data else []
-    state = _state(rule, reach)
-    bites_at = min((hit.at for hit in (*reach.logs, *reach.data) if hit.at), default=None)
-    return Finding(
+    bites_at = min((hit.at for hit in hits if hit.at), default=None)
+    return graded(_state(rule, hits))(
         "lifecycle-reaches-log" if logs else "lifecycle-reaches-data",
-        f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix or 'the whole bucket'}: "
-        f"it can reach {joined(parts)}.{_only(rule, reach)}{bite_in_words(bites_at, now)}",
+        f"{_does(rule)}: it can reach {joined(parts)}.{_only(rule, hits)}{bite_in_words(bites_at, now)}",
         meaning="S3 does not know which files a table still needs. A version whose files are gone can be neither read "
         "nor restored.",
         evidence={
@@ -138,27 +133,25 @@ def _reaches(rule: LifecycleRule, reach: Reach, now: datetime) -> Finding:
             "conditions": list(rule.conditions),
             "first_bites_at": bites_at.isoformat() if bites_at else None,
         },
-        severity=Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
-        state=state,
     )
 
 
-def _only(rule: LifecycleRule, reach: Reach) -> str:
+def _does(rule: LifecycleRule) -> str:
+    acts = joined([act.in_words for act in rule.acts])
+    return f"Rule {rule.name} {acts} under {rule.prefix or 'the whole bucket'}"
+
+
+def _only(rule: LifecycleRule, hits: Sequence[Hit]) -> str:
     """The conditions, and which of them nothing decides."""
     if not rule.conditions:
         return ""
     told = f" Only objects {joined(rule.conditions)}."
     if rule.tags:
         told += " Which of these files carry the tag is not known."
-    if not all(hit.is_certain for hit in reach.logs):
-        told += " How large the files of the logs are is not known."
-    if not all(hit.is_certain for hit in reach.data):
-        told += " How large the data files are is not known."
+    for what, files in ((AtRisk.LOG, "the files of the logs"), (AtRisk.DATA, "the data files")):
+        if not all(hit.is_certain for hit in hits_on(what, hits)):
+            told += f" How large {files} are is not known."
     return told
-
-
-def _tables(hits: Sequence[Hit]) -> list[str]:
-    return list(dict.fromkeys(hit.table.prefix for hit in hits))
 
 
 def _spares(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> Finding:
@@ -172,8 +165,7 @@ def _spares(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> Finding:
     logs = f"{'log' if len(tables) == 1 else 'logs'} of {counted(len(tables), 'table')}"
     return note(
         "lifecycle-spares-log",
-        f"Rule {rule.name} {joined([act.in_words for act in rule.acts])} under {rule.prefix or 'the whole bucket'}, "
-        f"only those {asked}: no file of the {logs} is of that size now.{span}",
+        f"{_does(rule)}, only those {asked}: no file of the {logs} is of that size now.{span}",
         "A later commit or checkpoint may be.",
         rule=rule.name,
         prefix=rule.prefix,

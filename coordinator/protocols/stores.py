@@ -12,7 +12,6 @@ from coordinator.protocols.judgement import (
     unread_facts,
     unread_finding,
 )
-from coordinator.protocols.lifecycle import listed
 from coordinator.protocols.verdict import Finding, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta import coordinator_items, log_store
@@ -160,7 +159,7 @@ def _notes(facts: Mapping[str, Any]) -> Iterator[Finding]:
     if facts.get("deletion_protection") is False:
         meaning = "One call can delete the store, with every commit not yet published."
         yield note("no-deletion-protection", "Deletion protection is off.", meaning)
-    indexes = [str(name) for part in ("global_indexes", "local_indexes") for name in listed(facts.get(part))]
+    indexes = [str(name) for part in ("global_indexes", "local_indexes") for name in facts.get(part) or ()]
     if indexes:
         summary = (
             f"It has {counted(len(indexes), 'index', 'indexes')} that no writer of Delta makes: {joined(indexes)}."

@@ -79,11 +79,22 @@ class Finding:
         return range(self.version if self.first_version is None else self.first_version, self.version + 1)
 
 
-# Findings of the states that most of them make, each as loud as that usually is.
-blocked = partial(Finding, severity=Severity.CRITICAL, state=State.BLOCKED)
-unsafe = partial(Finding, severity=Severity.CRITICAL, state=State.UNSAFE)
-attention = partial(Finding, severity=Severity.WARNING, state=State.ATTENTION)
-not_checked = partial(Finding, severity=Severity.WARNING, state=State.NOT_CHECKED)
+_LOUDNESS = {
+    State.BLOCKED: Severity.CRITICAL,
+    State.UNSAFE: Severity.CRITICAL,
+    State.ATTENTION: Severity.WARNING,
+    State.NOT_CHECKED: Severity.WARNING,
+    State.HEALTHY: Severity.INFO,
+}
+
+
+def graded(state: State) -> partial[Finding]:
+    """Makes findings of a state, each as loud as those usually are."""
+    return partial(Finding, severity=_LOUDNESS[state], state=state)
+
+
+blocked, unsafe = graded(State.BLOCKED), graded(State.UNSAFE)
+attention, not_checked = graded(State.ATTENTION), graded(State.NOT_CHECKED)
 
 
 @dataclass(frozen=True, slots=True)

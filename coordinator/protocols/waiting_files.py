@@ -7,7 +7,7 @@ from coordinator.protocols.bucket_tables import LostFile, TableInBucket, Waiting
 from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, state_before
 from coordinator.protocols.judgement import note
 from coordinator.protocols.lifecycle import LifecycleAction, LifecycleRule
-from coordinator.protocols.verdict import Finding, Severity, State, attention, not_checked
+from coordinator.protocols.verdict import Finding, State, attention, graded, not_checked
 from coordinator.protocols.wording import counted, joined, thousands
 
 SHORTEST_TEMP_DAYS = 3
@@ -43,7 +43,6 @@ def _deadline(rule: LifecycleRule, table: TableInBucket, waiting: WaitingFile, n
     dated = [(at, act) for at, act in bites if at]
     at, act = min(dated, key=lambda pair: pair[0]) if dated else (None, acts[0])
     state = _graded(waiting, at, now)
-    limits = [] if waiting.size is not None else list(rule.conditions[len(rule.tags) :])
     return Deadline(
         at,
         state,
@@ -53,7 +52,7 @@ def _deadline(rule: LifecycleRule, table: TableInBucket, waiting: WaitingFile, n
         table.prefix,
         version=waiting.version,
         file=waiting.file,
-        condition=joined([*(f"tagged {tag}" for tag in rule.tags), *limits]),
+        condition=rule.open_question(knows_size=waiting.size is not None),
     )
 
 
@@ -81,7 +80,7 @@ def lost_deadlines(rule: LifecycleRule, tables: Sequence[TableInBucket], now: da
             table.prefix,
             version=lost.version,
             file=_reached(rule, table, lost),
-            condition=joined([f"tagged {tag}" for tag in rule.tags]),
+            condition=rule.open_question(knows_size=True),
         )
         for table in tables
         for lost in table.lost
@@ -124,14 +123,12 @@ def _takes_unpublished(
     others = len({one.table for one in deadlines}) - 1
     more = f" and of {counted(others, 'other table')}" if others else ""
     if_so = f", if it is {first.condition}, which is not known" if first.condition else ""
-    return Finding(
+    return graded(state)(
         "lifecycle-takes-unpublished",
         f"{rule.title} will {_VERBS[first.does]} {_COPY_OF[first.what]} of {first.table or 'the table'}{more} "
         f"at {moment_in_words(first.at) if first.at else ''}{if_so}.",
         meaning=f"{_MEANS[first.what]}{STAYS if keeps_versions and first.does == 'deletes' else ''}",
         evidence=_evidence(rule, first),
-        severity=Severity.CRITICAL if state is State.UNSAFE else Severity.WARNING,
-        state=state,
     )
 
 
@@ -182,20 +179,8 @@ def lost_findings(rule: LifecycleRule, deadlines: Sequence[Deadline]) -> list[Fi
         f"kept it, rule {rule.name} deletes that old version by {moment_in_words(first.at) if first.at else ''}."
     )
     meaning = "Look for the old version and bring it back before."
-    if first.state is State.HEALTHY:
-        return [note("lifecycle-takes-old-version", summary, meaning, **_evidence(rule, first))]
-    severity = Severity.CRITICAL if first.state is State.UNSAFE else Severity.WARNING
-    evidence = _evidence(rule, first)
-    return [
-        Finding(
-            "lifecycle-takes-old-version",
-            summary,
-            meaning=meaning,
-            evidence=evidence,
-            severity=severity,
-            state=first.state,
-        )
-    ]
+    made = graded(first.state)
+    return [made("lifecycle-takes-old-version", summary, meaning=meaning, evidence=_evidence(rule, first))]
 
 
 def short_findings(rule: LifecycleRule, tables: Sequence[TableInBucket]) -> list[Finding]:

@@ -10,7 +10,7 @@ from coordinator.protocols.deadlines import Deadline
 from coordinator.protocols.lifecycle import (
     MOST_RULES,
     LifecycleRule,
-    ends_unfinished_uploads,
+    is_enabled,
     is_on_temp_files,
     read_rule,
 )
@@ -84,8 +84,9 @@ def view_of_rules(
 
     `least_size_moved` is the bucket's word for the least size of transitions.
     """
-    pairs = [(one, rule) for one in raw if (rule := read_rule(one, least_size_moved)) is not None]
-    served = _served([rule for one, rule in pairs if one.get("Status") == "Enabled"], tables)
+    pairs = [(one, read_rule(one, least_size_moved)) for one in raw]
+    in_force = [rule for one, rule in pairs if is_enabled(one)]
+    served = _served(in_force, tables)
     return LifecycleView(
         rules=tuple(_reach(one, rule, tables, now) for one, rule in pairs),
         count=len(raw),
@@ -94,7 +95,7 @@ def view_of_rules(
         tables=len(tables),
         without_rule=len(tables) - served,
         forecast=forecast(len(raw), len(tables) - served),
-        multipart_rule=any(ends_unfinished_uploads(one) for one in raw),
+        multipart_rule=any(rule.ends_all_uploads for rule in in_force),
     )
 
 
@@ -124,7 +125,7 @@ def _reach(raw: Mapping[str, Any], rule: LifecycleRule, tables: Sequence[TableIn
     reached = [table for table in tables if rule.reaches(table.root)]
     touches = {kind: [table for table in reached if _touches(rule, table, kind)] for kind in (LOG, TEMP, STAGED, DATA)}
     kinds = tuple(kind for kind, touched in touches.items() if touched)
-    enabled = raw.get("Status") == "Enabled"
+    enabled = is_enabled(raw)
     deadlines = _deadlines(rule, reached, now) if enabled and rule.acts else []
     bites_at = min((one.at for one in deadlines if one.at), default=None)
     does = tuple(act.in_words for act in rule.acts)

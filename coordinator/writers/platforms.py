@@ -1,12 +1,13 @@
 """Every platform that people write Delta tables from: the same settings in its syntax, and what it does and cannot do.
 
-Each sentence has its mark, as in `coordinator/coordination/compatibility.py`: "verified" was run, "source" read in the
-engine's source, "documented" by who makes it, "inferred" concluded from these.
+What is claimed of them, each sentence with its mark, stands in `platforms.toml`.
 """
 
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from coordinator.coordination.compatibility import ALONE, NO_COORDINATOR, NO_LOCK
@@ -46,21 +47,42 @@ def platforms_for(
 ) -> tuple[Platform, ...]:
     """All of them, for tables of one mechanism, which has session settings."""
     on_aws = _of_both_schemes(pairs)
-    return (
-        Platform("spark", "Spark", _spark(pairs, packages), _SPARK),
-        Platform(
-            "kubernetes",
-            "Spark operator of Kubernetes",
-            (PlatformText("YAML", kubernetes(pairs, packages)),),
-            _KUBERNETES,
-        ),
-        Platform("emr", "Amazon EMR", (PlatformText("Configurations", emr(on_aws)),), _EMR),
-        Platform("glue", "AWS Glue", _glue(on_aws), _GLUE),
-        Platform("databricks", "Databricks", (), _DATABRICKS[mechanism]),
-        Platform("flink", "Flink", _flink(mechanism, pairs), _FLINK[mechanism]),
-        Platform("trino", "Trino and Athena", (), _TRINO[mechanism]),
-        Platform("delta-rs", "deltalake (delta-rs)", _delta_rs(mechanism, config), _DELTA_RS[mechanism]),
+    texts = {
+        "spark": _spark(pairs, packages),
+        "kubernetes": (PlatformText("YAML", kubernetes(pairs, packages)),),
+        "emr": (PlatformText("Configurations", emr(on_aws)),),
+        "glue": _glue(on_aws),
+        "flink": _flink(mechanism, pairs),
+        "delta-rs": _delta_rs(mechanism, config),
+    }
+    return tuple(
+        Platform(name, title, texts.get(name, ()), _claims(name, mechanism)) for name, title in _TITLES.items()
     )
+
+
+_TITLES = {
+    "spark": "Spark",
+    "kubernetes": "Spark operator of Kubernetes",
+    "emr": "Amazon EMR",
+    "glue": "AWS Glue",
+    "databricks": "Databricks",
+    "flink": "Flink",
+    "trino": "Trino and Athena",
+    "delta-rs": "deltalake (delta-rs)",
+}
+_CLAIMS = tomllib.loads(Path(__file__).with_name("platforms.toml").read_text(encoding="utf-8"))["claims"]
+_OTHER_ENGINES = {
+    Mechanism.LOG_STORE: NO_LOCK,
+    Mechanism.COORDINATED_COMMITS: NO_COORDINATOR,
+    Mechanism.SINGLE_DRIVER: ALONE,
+}
+
+
+def _claims(name: str, mechanism: Mechanism) -> tuple[Claim, ...]:
+    """The platform's for tables of this mechanism; of Trino first what is said of every such engine."""
+    told = (Claim(_OTHER_ENGINES[mechanism], "inferred"),) if name == "trino" else ()
+    own = (one for one in _CLAIMS if one["platform"] == name and one.get("mechanism", mechanism) == mechanism)
+    return (*told, *(Claim(one["text"], one["mark"]) for one in own))
 
 
 def _of_both_schemes(pairs: Pairs) -> list[tuple[str, str]]:
@@ -127,113 +149,3 @@ def _delta_rs(mechanism: Mechanism, config: WriterConfig) -> tuple[PlatformText,
 def _python_dict(options: dict[str, str]) -> str:
     lines = [f"    {json.dumps(key)}: {json.dumps(value)}," for key, value in options.items()]
     return "\n".join(["storage_options = {", *lines, "}"])
-
-
-_SPARK = (
-    Claim(
-        "Every session that writes the table needs all of these settings, and those that only read it too.", "source"
-    ),
-    Claim("What is set on a running session is too late: the class is read where the session starts.", "source"),
-)
-_KUBERNETES = (
-    Claim(
-        "sparkConf takes the settings as they are; hadoopConf takes those of Hadoop without spark.hadoop.", "documented"
-    ),
-    Claim(
-        "deps.packages are fetched when the driver starts, and need a folder that its user may write "
-        "(spark.jars.ivy); jars in the image start faster.",
-        "documented",
-    ),
-)
-_EMR = (
-    Claim(
-        "From EMR 7.10 on, s3:// and s3a:// are both S3A. Before, s3:// is EMRFS, which reads no fs.s3a. setting: "
-        "write s3a:// in every session, or set fs.s3.impl in core-site to org.apache.hadoop.fs.s3a.S3AFileSystem.",
-        "documented",
-    ),
-    Claim(
-        "Delta 3.3.2 comes with EMR 7.12, in /usr/share/aws/delta/lib: add that folder's delta-storage-s3-dynamodb.jar "
-        "with --jars, and no packages beside it.",
-        "documented",
-    ),
-    Claim("Its Delta is EMR's own build of a release (…-amzn-…): that it commits alike was not run.", "inferred"),
-)
-_GLUE = (
-    Claim(
-        "--datalake-formats delta brings Delta 3.3.2 with Glue 5.1, 3.3.0 with 5.0, 2.1.0 with 4.0, 1.0.0 with 3.0.",
-        "documented",
-    ),
-    Claim(
-        "Glue 4.0 and older must not write through the log store: up to 2.1.0 it can lose a commit (#1410).", "source"
-    ),
-    Claim(
-        "Glue's own page sets spark.delta.logStore.class to S3SingleDriverLogStore, which takes no lock and cannot "
-        "stand beside a key per scheme: leave it out.",
-        "documented",
-    ),
-    Claim("delta-storage-s3-dynamodb is not among its jars: give it with --extra-jars s3://…/….jar.", "inferred"),
-    Claim(
-        "All settings are one parameter, --conf, with ` --conf ` between them: no value may hold a blank.", "documented"
-    ),
-)
-_NOT_ELSEWHERE = Claim(
-    "Databricks commits through a service of its own workspace and takes no lock of DynamoDB; it says itself that a "
-    "table must not be written from elsewhere at the same time.",
-    "documented",
-)
-_DATABRICKS = {
-    Mechanism.LOG_STORE: (
-        _NOT_ELSEWHERE,
-        Claim("No setting makes it write a table of the log store safely: let it read.", "inferred"),
-    ),
-    Mechanism.COORDINATED_COMMITS: (
-        _NOT_ELSEWHERE,
-        Claim("It reads published commits alone, and refuses to write: it lacks the DynamoDB coordinator.", "inferred"),
-    ),
-    Mechanism.SINGLE_DRIVER: (
-        _NOT_ELSEWHERE,
-        Claim("It may be the only writer of a table; then nothing has to be set.", "inferred"),
-    ),
-}
-_FLINK = {
-    Mechanism.LOG_STORE: (
-        Claim(
-            "The sink of delta-flink up to 3.3 (Delta Standalone) takes the log store's settings in its Hadoop "
-            "configuration, with delta-storage-s3-dynamodb and AWS SDK v1 beside it. Not run here.",
-            "documented",
-        ),
-        Claim("The sink that came with 4.4 commits through Delta Kernel: nothing of it takes this lock.", "inferred"),
-    ),
-    Mechanism.COORDINATED_COMMITS: (
-        Claim("Neither Delta Standalone nor Delta Kernel knows the coordinator: as a reader at most.", "inferred"),
-    ),
-    Mechanism.SINGLE_DRIVER: (Claim("Only where it is the one writer of the table.", "inferred"),),
-}
-_TRINO = {
-    Mechanism.LOG_STORE: (
-        Claim(NO_LOCK, "inferred"),
-        Claim("There is no setting for the log store: use it to read, of published commits.", "inferred"),
-    ),
-    Mechanism.COORDINATED_COMMITS: (
-        Claim(NO_COORDINATOR, "inferred"),
-        Claim("Only to read, and at most as fresh as the last published commit.", "inferred"),
-    ),
-    Mechanism.SINGLE_DRIVER: (Claim(ALONE, "inferred"),),
-}
-_DELTA_RS = {
-    Mechanism.LOG_STORE: (
-        Claim("1.6.0 is the last release with the DynamoDB log store: pin it.", "verified"),
-        Claim(
-            "1.6.1 and newer ignore the locking provider and commit without an entry: never as a writer.", "verified"
-        ),
-        Claim("The DynamoDB table has to be there before: it is not created, and even reading fails.", "verified"),
-        Claim("Spell the path as Spark does; a path that ends in a slash is stored without it.", "verified"),
-    ),
-    Mechanism.COORDINATED_COMMITS: (
-        Claim("Not at all as a writer; as a reader it answers from published commits alone.", "verified"),
-        Claim("Never vacuum, checkpoint or clean up with it: it does not look at the protocol there.", "verified"),
-    ),
-    Mechanism.SINGLE_DRIVER: (
-        Claim("Commits by conditional put: its own writers exclude each other, and no Spark writer does.", "verified"),
-    ),
-}

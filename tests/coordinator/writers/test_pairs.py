@@ -31,7 +31,7 @@ WRITERS: dict[str, tuple[str, Callable[[Pairs, Sequence[str]], str]]] = {
     "SparkApplication": ("kubernetes", platforms.kubernetes),
     "JSON": ("emr", emr),
 }
-HOSTILE = ["it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "#x", "a=b:c", "${x}", "%s", "a,b", "\\u0041", "{}", "- x"]
+HOSTILE = ["it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "#x", "a:b c", "${x}", "%s", "a,b", "\\u0041", "{}", "- x"]
 
 
 @pytest.mark.parametrize("syntax", WRITERS)
