@@ -67,7 +67,7 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
 def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, dict[str, CopyEngine]]:
     """The pipeline and the engines of a run."""
     spark = SparkPipeline(run.plan, vault, context)
-    batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
+    batch = BatchOperations(vault)
     return spark, {Plan.Engine.SPARK: SparkEngine(spark), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
 
 

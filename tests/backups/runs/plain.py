@@ -16,7 +16,6 @@ from backups.outcomes import SAFE, WORTH_RETRY
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.ports import CopyEngine, Pipeline, Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import report_of
-from dashboard.connections.access import lake_access
 from lake.aws.access import Lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
 from lake.aws.copying import Copy, copy_object
@@ -33,7 +32,7 @@ Objects = dict[str, ObjectSummary]
 
 def parts(run: Run, context: object, vault: Lake) -> tuple[Pipeline, dict[str, CopyEngine]]:
     """Take the place of backups.jobs.parts: S3 Batch Operations as they are, and everything else in plain Python."""
-    batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
+    batch = BatchOperations(vault)
     return PlainPipeline(vault), {Plan.Engine.SPARK: PlainEngine(vault), Plan.Engine.S3_BATCH: S3BatchEngine(batch)}
 
 
