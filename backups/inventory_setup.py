@@ -70,9 +70,9 @@ class InventoryParams(TypedDict):
 def set_up_inventory(context: JobContext, params: InventoryParams) -> str:
     """Put a plan's inventory configuration on its source."""
     plan, wanted = _wanted(params)
-    access, bucket = lake_access(plan.connection), names_of(plan).source.bucket
-    with open_lake(access) as lake:
-        configurations = InventoryConfigurations(lake, access)
+    bucket = names_of(plan).source.bucket
+    with open_lake(lake_access(plan.connection)) as lake:
+        configurations = InventoryConfigurations(lake)
         with context.step("Read what is there"):
             found = configurations.get(bucket, wanted.id)
         context.result({"before": asdict(found) if found else None, "after": asdict(wanted)})

@@ -65,5 +65,4 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
 
 def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, S3BatchEngine]:
     """Who works on the data of a run, and who copies for it."""
-    batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
-    return SparkPipeline(run.plan, vault, context), S3BatchEngine(batch)
+    return SparkPipeline(run.plan, vault, context), S3BatchEngine(BatchOperations(vault))

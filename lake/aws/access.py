@@ -77,14 +77,13 @@ def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy |
     endpoints = Endpoints(access.endpoint_url, access.dynamodb_endpoint_url)
     transport = Transport(_ca_bundle(session), parallel, retry_policy.connect, retry_policy.read)
     credentials: CredentialSource = StaticCredentials(*given) if given else ChainCredentials(session)
-    wire = Wire(transport, credentials, requests, retry_policy)
+    services = Services(credentials, access.region, access.endpoint_url, requests)
     if access.role_arn:
-        sts = endpoints.origin("sts", access.region)
-        credentials = RoleCredentials(wire, sts, access.region, access.role_arn, access.external_id)
-        wire = Wire(transport, credentials, requests, retry_policy)
+        credentials = RoleCredentials(services, access.role_arn, access.external_id)
+        services = Services(credentials, access.region, access.endpoint_url, requests)
+    wire = Wire(transport, credentials, requests, retry_policy)
     endpoints.origin("s3", access.region)
     dynamodb = DynamoDB(wire, endpoints.origin("dynamodb", access.region), access.region, requests)
-    services = Services(wire, endpoints, access.region)
     return Lake(
         S3(wire, endpoints, access.region, access.bucket_owners), dynamodb, services, requests, transport, credentials
     )

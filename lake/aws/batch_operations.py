@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from lake.aws.access import Access, Lake
+from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.identity import caller
-from lake.aws.rare_clients import RareClient
 from lake.backup.batch_manifest import FIELDS, FORMAT
 from lake.backup.completion_report import FORMAT as REPORT_FORMAT
 
@@ -71,16 +70,15 @@ class JobStatus:
 class BatchOperations:
     """S3 Batch Operations of one account in one region. All methods raise AwsError."""
 
-    def __init__(self, lake: Lake, access: Access, account_id: str = "") -> None:
+    def __init__(self, lake: Lake, account_id: str = "") -> None:
         """`account_id` is the account whose jobs these are; "" stands for the one that signs."""
-        self._lake = lake
-        self._client = RareClient(lake, access, "s3control")
+        self._services = lake.services
         self._account_id = account_id
 
     @property
     def account_id(self) -> str:
         if not self._account_id:
-            self._account_id = caller(self._lake.services).account
+            self._account_id = caller(self._services).account
         return self._account_id
 
     def create_copy(self, request: CopyRequest) -> str:
@@ -89,34 +87,29 @@ class BatchOperations:
         IdempotencyException where the token belongs to another request.
         """
         _check(request)
-        said = self._ask("CreateJob", request.token, "create_job", **_parameters(request))
+        said = self._ask("CreateJob", request.token, **_parameters(request))
         return str(said["JobId"])
 
     def status_of(self, job_id: str) -> JobStatus:
         """NoSuchJob 90 days after its end."""
-        return _status(self._ask("DescribeJob", job_id, "describe_job", JobId=job_id)["Job"])
+        return _status(self._ask("DescribeJob", job_id, JobId=job_id)["Job"])
 
     def confirm(self, job_id: str) -> None:
         """Let a suspended job begin. JobStatusException where it waits for no confirmation."""
-        self._ask("UpdateJobStatus", job_id, "update_job_status", JobId=job_id, RequestedJobStatus="Ready")
+        self._ask("UpdateJobStatus", job_id, JobId=job_id, RequestedJobStatus="Ready")
 
     def cancel(self, job_id: str, reason: str = "") -> None:
         """Ask for its end; what is copied stays. JobStatusException where it has ended."""
         more = {"StatusUpdateReason": reason[:256]} if reason else {}
-        self._ask("UpdateJobStatus", job_id, "update_job_status", JobId=job_id, RequestedJobStatus="Cancelled", **more)
+        self._ask("UpdateJobStatus", job_id, JobId=job_id, RequestedJobStatus="Cancelled", **more)
 
     def set_priority(self, job_id: str, priority: int) -> None:
-        self._ask("UpdateJobPriority", job_id, "update_job_priority", JobId=job_id, Priority=priority)
+        self._ask("UpdateJobPriority", job_id, JobId=job_id, Priority=priority)
 
-    def _ask(self, operation: str, target: str, method: str, **parameters: Any) -> dict[str, Any]:
+    def _ask(self, operation: str, target: str, **parameters: Any) -> dict[str, Any]:
         account = self.account_id
-
-        def call(client: Any) -> dict[str, Any]:
-            said: dict[str, Any] = getattr(client, method)(AccountId=account, **parameters)
-            return said
-
         try:
-            return self._client.ask(f"s3:{operation}", target, call)
+            return self._services.ask("s3control", operation, {"AccountId": account, **parameters}, target)
         except AwsError as error:
             if error.code in _MISSING:
                 message = f"there is no such job any more in account {account}: S3 forgets it 90 days after its end"

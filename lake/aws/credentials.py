@@ -2,16 +2,13 @@
 
 import threading
 from typing import Any
-from urllib.parse import urlencode
 
 import botocore.credentials
 import botocore.session
 from botocore.exceptions import BotoCoreError
 
-from lake.aws.answers import malformed, read_error, xml_text
-from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
-from lake.aws.wire import Request, Wire
+from lake.aws.services import Services
 
 SESSION_NAME = "levee"
 
@@ -60,27 +57,14 @@ class StaticCredentials:
 
 
 class RoleCredentials:
-    """A role taken with the credentials of `wire` (STS AssumeRole), taken anew before its hour ends."""
+    """A role taken with the credentials of `services` (STS AssumeRole), taken anew before its hour ends."""
 
-    def __init__(self, wire: Wire, origin: str, region: str, role_arn: str, external_id: str) -> None:
-        self._wire = wire
-        self._role_arn = role_arn
-        self._refusal: AwsError | None = None
-        form = {
-            "Action": "AssumeRole",
-            "Version": "2011-06-15",
-            "RoleArn": role_arn,
-            "RoleSessionName": SESSION_NAME,
-        } | ({"ExternalId": external_id} if external_id else {})
-        self._request = Request(
-            operation="sts:AssumeRole",
-            target=role_arn,
-            place=RequestUrl(origin, "/"),
-            region=region,
-            method="POST",
-            headers={"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},
-            body=urlencode(form).encode(),
+    def __init__(self, services: Services, role_arn: str, external_id: str) -> None:
+        self._services = services
+        self._wanted = {"RoleArn": role_arn, "RoleSessionName": SESSION_NAME} | (
+            {"ExternalId": external_id} if external_id else {}
         )
+        self._refusal: AwsError | None = None
         self._renewed = botocore.credentials.DeferredRefreshableCredentials(
             refresh_using=self._assume, method="assume-role"
         )
@@ -92,20 +76,18 @@ class RoleCredentials:
         # A refusal is kept: hundreds of tables would each ask again, one after another.
         if self._refusal:
             raise AwsError(*self._refusal.args)
-        answer = self._wire.send(self._request)
-        if answer.status != 200:
-            error = read_error(answer, "sts:AssumeRole", self._role_arn)
+        try:
+            said = self._services.ask("sts", "AssumeRole", self._wanted, target=self._wanted["RoleArn"])
+        except AwsError as error:
             self._refusal = error if error.is_access_denied else None
-            raise error
-        parts = {
-            "access_key": xml_text(answer.body, b"AccessKeyId"),
-            "secret_key": xml_text(answer.body, b"SecretAccessKey"),
-            "token": xml_text(answer.body, b"SessionToken"),
-            "expiry_time": xml_text(answer.body, b"Expiration"),
+            raise
+        keys = said["Credentials"]
+        return {
+            "access_key": keys["AccessKeyId"],
+            "secret_key": keys["SecretAccessKey"],
+            "token": keys["SessionToken"],
+            "expiry_time": keys["Expiration"].isoformat(),
         }
-        if not all(parts.values()):
-            raise malformed(answer, "STS answered without credentials", "sts:AssumeRole", self._role_arn)
-        return parts
 
 
 def _freeze(credentials: Any) -> Any:

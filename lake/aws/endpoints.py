@@ -24,14 +24,11 @@ class RequestUrl:
 
 
 class Endpoints:
-    """Origins of the services of one connection: its own endpoints where given, else those of AWS by region."""
+    """Origins of S3 and DynamoDB of one connection: its own endpoints where given, else those of AWS by region."""
 
     def __init__(self, endpoint_url: str, dynamodb_endpoint_url: str) -> None:
         self._custom = {
             "s3": endpoint_url.rstrip("/"),
-            "sts": endpoint_url.rstrip("/"),
-            "iam": endpoint_url.rstrip("/"),
-            "monitoring": endpoint_url.rstrip("/"),
             "dynamodb": (dynamodb_endpoint_url or endpoint_url).rstrip("/"),
         }
 
@@ -47,13 +44,6 @@ class Endpoints:
                 operation=service,
             )
         return f"https://{found['hostname']}"
-
-    def signing_region(self, service: str, region: str) -> str:
-        """The region that a request to a service is signed for; IAM has one of its own in each partition."""
-        if self._custom[service]:
-            return region
-        found = _amazons_own().construct_endpoint(service, region) or {}
-        return str((found.get("credentialScope") or {}).get("region") or region)
 
     def bucket(self, bucket: str, key: str, region: str) -> RequestUrl:
         """Path style on endpoints of one's own and for names that are no host label, else virtual-host style."""

@@ -32,6 +32,8 @@ IAM_ACTIONS = {
     "s3:ListBucketIntelligentTieringConfigurations": "s3:GetIntelligentTieringConfiguration",
     "s3:PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
     "s3:DeleteBucketLifecycle": "s3:PutLifecycleConfiguration",
+    "s3:GetBucketInventoryConfiguration": "s3:GetInventoryConfiguration",
+    "s3:PutBucketInventoryConfiguration": "s3:PutInventoryConfiguration",
 }
 NAMED_ACTION = re.compile(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)")
 

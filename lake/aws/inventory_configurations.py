@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lake.aws.access import Access, Lake
+from lake.aws.access import Lake
 from lake.aws.errors import AwsError
-from lake.aws.rare_clients import RareClient
 
 NEEDED_FIELDS = ("Size", "LastModifiedDate", "StorageClass", "ETag")
 """Columns without which a backup cannot be planned; S3 delivers them only if they are asked for."""
@@ -48,39 +47,25 @@ class InventoryConfiguration:
 class InventoryConfigurations:
     """Reads and writes them. All methods raise AwsError."""
 
-    def __init__(self, lake: Lake, access: Access) -> None:
-        self._client = RareClient(lake, access, "s3")
+    def __init__(self, lake: Lake) -> None:
+        self._services = lake.services
 
     def put(self, bucket: str, configuration: InventoryConfiguration) -> str:
         """Create the configuration, or replace the one of the same id; returns the id of the request."""
-        wanted = _document(configuration)
-        said = self._ask(
-            "s3:PutInventoryConfiguration",
-            bucket,
-            "put_bucket_inventory_configuration",
-            Id=configuration.id,
-            InventoryConfiguration=wanted,
-        )
+        wanted = {"Bucket": bucket, "Id": configuration.id, "InventoryConfiguration": _document(configuration)}
+        said = self._services.ask("s3", "PutBucketInventoryConfiguration", wanted, f"s3://{bucket}")
         return str((said.get("ResponseMetadata") or {}).get("RequestId") or "")
 
     def get(self, bucket: str, configuration_id: str) -> InventoryConfiguration | None:
         """None where the bucket has none of that id."""
+        wanted = {"Bucket": bucket, "Id": configuration_id}
         try:
-            said = self._ask(
-                "s3:GetInventoryConfiguration", bucket, "get_bucket_inventory_configuration", Id=configuration_id
-            )
+            said = self._services.ask("s3", "GetBucketInventoryConfiguration", wanted, f"s3://{bucket}")
         except AwsError as error:
             if error.code == _MISSING:
                 return None
             raise
         return _configuration(said["InventoryConfiguration"])
-
-    def _ask(self, permission: str, bucket: str, method: str, **parameters: Any) -> dict[str, Any]:
-        def call(client: Any) -> dict[str, Any]:
-            said: dict[str, Any] = getattr(client, method)(Bucket=bucket, **parameters)
-            return said
-
-        return self._client.ask(permission, f"s3://{bucket}", call)
 
 
 def _document(wanted: InventoryConfiguration) -> dict[str, Any]:

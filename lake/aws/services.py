@@ -1,57 +1,80 @@
-"""Rare questions to AWS's services of the query protocol: who asks (STS), what they may (IAM), what was measured."""
+"""Calls too rare for a wire of our own, by botocore's clients: STS, IAM, CloudWatch, S3 Control, inventories of S3."""
 
+import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
-from urllib.parse import urlencode
 
-import botocore.parsers
-import botocore.serialize
 import botocore.session
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
-from lake.aws.answers import malformed, read_error
-from lake.aws.endpoints import Endpoints, RequestUrl
-from lake.aws.wire import Request, Wire
+from lake.aws.errors import ACCESS_DENIED, AwsError, missing_permission
+from lake.aws.wire import CredentialSource, RequestCount
 
-_MODELS = {"sts": "sts", "iam": "iam", "monitoring": "cloudwatch"}
+_ACCOUNT_LABEL = re.compile(r"^(https?://)\d{12}\.")
+_CONFIG = Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
+_BY_PATH = _CONFIG.merge(Config(s3={"addressing_style": "path"}))
+MOST_CLIENTS = 64
+"""Clients that are kept: each takes as long to make as several answers."""
 
 
 class Services:
-    """STS, IAM and CloudWatch of one connection. All that is asked here are reads."""
+    """The services of one connection, signed by its own keys; safe to share between threads."""
 
-    def __init__(self, wire: Wire, endpoints: Endpoints, region: str) -> None:
-        self._wire = wire
-        self._endpoints = endpoints
+    def __init__(self, credentials: CredentialSource, region: str, endpoint_url: str, requests: RequestCount) -> None:
+        self._credentials = credentials
         self._region = region
+        self._endpoint_url = endpoint_url
+        self._requests = requests
 
     def ask(self, service: str, operation: str, parameters: Mapping[str, Any], target: str = "") -> dict[str, Any]:
-        """One operation of "sts", "iam" or "monitoring" in the shapes of the AWS SDKs. Raises AwsError."""
-        name, model = f"{_MODELS[service]}:{operation}", _model(service).operation_model(operation)
-        # Nothing is validated: AWS refuses by itself what it does not take.
-        serializer = botocore.serialize.create_serializer("query", include_validation=False)
-        form = serializer.serialize_to_request(dict(parameters), model)["body"]
-        region = self._endpoints.signing_region(service, self._region)
-        request = Request(
-            operation=f"{service}:{operation}",
-            target=target,
-            place=RequestUrl(self._endpoints.origin(service, self._region), "/"),
-            region=region,
-            method="POST",
-            headers={"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"},
-            body=urlencode(form).encode(),
-        )
-        answer = self._wire.send(request)
-        if answer.status != 200:
-            raise read_error(answer, name, target)
+        """One operation of a service by its name, in the shapes of the AWS SDKs. Raises AwsError."""
+        name = f"{'s3' if service == 's3control' else service}:{operation}"
+        keys = self._credentials.frozen()
+        self._requests.add_request(name)
         try:
-            said: dict[str, Any] = botocore.parsers.create_parser("query").parse(
-                {"status_code": 200, "headers": answer.headers, "body": answer.body}, model.output_shape
-            )
-        except (botocore.parsers.ResponseParserError, KeyError, ValueError, AttributeError) as error:
-            raise malformed(answer, f"the answer cannot be read: {error}", name, target) from error
+            client = _client(service, self._region, self._endpoint_url, keys.access_key, keys.secret_key, keys.token)
+            said: dict[str, Any] = getattr(client, xform_name(operation))(**parameters)
+        except ClientError as error:
+            raise _refused(error, name, target) from error
+        except (ResponseParserError, KeyError, ValueError, AttributeError) as error:
+            raise AwsError("MalformedAnswer", f"the answer cannot be read: {error}", "", name, "", target) from error
+        except BotoCoreError as error:
+            code = "ConnectionFailed" if "endpoint" in str(error).lower() else "BadConfiguration"
+            raise AwsError(code, str(error), "", name, "", target) from error
         return said
 
 
-@cache
-def _model(service: str) -> Any:
-    return botocore.session.Session().get_service_model(_MODELS[service])
+@lru_cache(MOST_CLIENTS)
+def _client(service: str, region: str, endpoint_url: str, key_id: str, secret: str, token: str | None) -> Any:
+    client = botocore.session.Session().create_client(
+        service,
+        region_name=region,
+        endpoint_url=endpoint_url or None,
+        aws_access_key_id=key_id,
+        aws_secret_access_key=secret,
+        aws_session_token=token or None,
+        config=_BY_PATH if endpoint_url else _CONFIG,
+    )
+    if endpoint_url:
+        client.meta.events.register("before-call.s3-control", without_account_label)
+    return client
+
+
+def without_account_label(params: dict[str, Any], **kwargs: Any) -> None:
+    """Take the account's number off the host: an endpoint of one's own has no name below which it could stand.
+
+    S3 Control's rules put it there whatever the client is told; before the request is signed, so that it stays valid.
+    """
+    params["url"] = _ACCOUNT_LABEL.sub(r"\1", params["url"])
+
+
+def _refused(error: ClientError, operation: str, target: str) -> AwsError:
+    said = error.response.get("Error", {})
+    code, message = str(said.get("Code") or "Unknown"), str(said.get("Message") or "")
+    request_id = str(error.response.get("ResponseMetadata", {}).get("RequestId") or "")
+    permission = missing_permission(operation, message) if code in ACCESS_DENIED else ""
+    return AwsError(code, message, request_id, operation, permission, target)

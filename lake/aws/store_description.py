@@ -146,7 +146,7 @@ def read_load(services: Services, table: str, since: datetime, until: datetime) 
         "MaxDatapoints": 50_000,
         "MetricDataQueries": [_query(name, metric, statistic, dimensions) for name, metric, statistic in _METRICS],
     }
-    said = services.ask("monitoring", "GetMetricData", parameters, target=f"DynamoDB table {table}")
+    said = services.ask("cloudwatch", "GetMetricData", parameters, target=f"DynamoDB table {table}")
     values = {str(one.get("Id")): _values(one) for one in said.get("MetricDataResults") or ()}
     return StoreLoad(
         since=since,

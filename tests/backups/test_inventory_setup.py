@@ -42,9 +42,8 @@ def plan(tmp_path, settings):
 
 
 def stored(plan) -> InventoryConfiguration | None:
-    access = lake_access(plan.connection)
-    with open_lake(access) as lake:
-        return InventoryConfigurations(lake, access).get(bucket_of(plan), "levee-warehouse")
+    with open_lake(lake_access(plan.connection)) as lake:
+        return InventoryConfigurations(lake).get(bucket_of(plan), "levee-warehouse")
 
 
 def bucket_of(plan) -> str:

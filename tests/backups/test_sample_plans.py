@@ -48,7 +48,7 @@ def declared(tmp_path, settings, monkeypatch, warm_worker):  # noqa: F811
     call_command("apply", str(file), "--apply")
     yield
     with open_lake(lake_access(Connection.objects.get())) as opened:
-        batch = BatchOperations(opened, lake_access(Connection.objects.get()))
+        batch = BatchOperations(opened)
         for row in CopyJob.objects.filter(status="Active"):
             batch.cancel(row.aws_job_id)
     urllib3.request("DELETE", f"{lake.origin}/_sandbox/rules")

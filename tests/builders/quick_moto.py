@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
-from lake.aws import access
+from lake.aws import access, services
 from lake.aws.answers import AwsResponse
 from lake.aws.transport import Transport
 
@@ -43,6 +43,11 @@ def serve_here(origin: str, application: Any) -> None:
     """Let Levee's clients, and boto3's that were `shortened`, call the application of this origin by themselves."""
     _APPS[origin] = application
     access.Transport = Shortcut
+    services._client = _client
+
+
+_make_client = services._client
+_client = functools.cache(lambda *given: shortened(_make_client(*given)))
 
 
 def serve_no_more(origin: str) -> None:

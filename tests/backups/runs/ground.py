@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import boto3
 import urllib3
 
 from backups import jobs
@@ -15,7 +14,6 @@ from backups.models import Plan, Run
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, open_lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
-from lake.aws.rare_clients import RareClient
 from sandbox.client import REGION
 from tests.backups.runs import plain
 from tests.backups.runs.world import make_plan
@@ -40,7 +38,7 @@ class Ground:
             self.client.put(self.source, key, b"" if "empty" in key else key.encode())
 
         self._lake = open_lake(self.access)
-        self._batch = BatchOperations(self._lake, self.access)
+        self._batch = BatchOperations(self._lake)
 
     @property
     def access(self) -> Access:
@@ -52,8 +50,7 @@ class Ground:
         settings.SANDBOX_ENDPOINT_FILE.write_text(self.client.origin)
 
     def inhabit(self, monkeypatch: Any) -> None:
-        """Let jobs do the data work in plain Python, and with one session of boto3: each new one takes 50 ms."""
-        share_session(monkeypatch)
+        """Let jobs do the data work in plain Python."""
         monkeypatch.setattr(jobs, "parts", plain.parts)
 
     def plan(self, **changes: Any) -> Plan:
@@ -64,8 +61,7 @@ class Ground:
 
     def jobs_of(self, run_id: object) -> list[JobStatus]:
         """The copy jobs of a run that S3 has."""
-        control = RareClient(self._lake, self.access, "s3control")
-        said = control.ask("s3:ListJobs", "", lambda client: client.list_jobs(AccountId=self._batch.account_id))
+        said = self._lake.services.ask("s3control", "ListJobs", {"AccountId": self._batch.account_id})
         found = [self._batch.status_of(job["JobId"]) for job in said["Jobs"]]
         return [job for job in found if str(run_id) in job.description]
 
@@ -88,11 +84,6 @@ class Ground:
         """Write many objects with the same text."""
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda key: self.client.put(bucket, key, data.encode()), keys))
-
-
-def share_session(monkeypatch: Any) -> None:
-    session = boto3.session.Session()
-    monkeypatch.setattr(boto3.session, "Session", lambda: session)
 
 
 def counts(run: Run) -> dict[str, int]:

@@ -16,7 +16,6 @@ from backups.outcomes import SAFE, WORTH_RETRY
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import report_of
-from dashboard.connections.access import lake_access
 from lake.aws.access import Lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
 from lake.aws.copying import Copy, copy_object
@@ -33,8 +32,7 @@ Objects = dict[str, ObjectSummary]
 
 def parts(run: Run, context: object, vault: Lake) -> tuple["PlainPipeline", S3BatchEngine]:
     """Take the place of backups.jobs.parts: S3 Batch Operations as they are, and everything else in plain Python."""
-    batch = BatchOperations(vault, lake_access(run.plan.vault_connection))
-    return PlainPipeline(vault), S3BatchEngine(batch)
+    return PlainPipeline(vault), S3BatchEngine(BatchOperations(vault))
 
 
 def objects_at(lake: Lake, place: BucketPrefix) -> Objects:

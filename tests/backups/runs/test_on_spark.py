@@ -20,7 +20,7 @@ from lake.aws.access import open_lake
 from lake.aws.copying import Copy, copy_in_parts
 from lake.backup.objects import BucketPrefix
 from tests.backups.runs import plain
-from tests.backups.runs.ground import Ground, counts, share_session
+from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import start
 from tests.sparkworker import pid_of, warm_worker
 
@@ -55,7 +55,6 @@ def ground(monkeypatch, settings, tmp_path, warm_worker) -> Iterator[Ground]:
     ground.allow(settings, tmp_path)
     monkeypatch.setattr(spark_pipeline, "spark", Warm())
     monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.3)
-    share_session(monkeypatch)
     settings.BACKUP_COPY_LIMIT_BYTES = LIMIT
     ground.rules(copy_limit=LIMIT, delivery_seconds=3600)
     yield ground

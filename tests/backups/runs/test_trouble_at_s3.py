@@ -126,7 +126,7 @@ def test_a_manifest_that_is_changed_before_s3_reads_it_is_refused(ground, monkey
 def test_a_copy_job_that_somebody_cancels_at_s3_fails_the_run_and_a_second_try_copies(ground):
     run = waiting_for_approval(ground)
     with open_lake(ground.access) as lake:
-        BatchOperations(lake, ground.access).cancel(run.copy_jobs.get().aws_job_id)
+        BatchOperations(lake).cancel(run.copy_jobs.get().aws_job_id)
     run = approved(run)
 
     assert (run.state, run.failed) == ("failed", len(KEYS))

@@ -118,7 +118,7 @@ def test_a_declaration_that_is_no_store_speaks_for_itself_alone(written, observe
 
 
 def test_a_load_that_may_not_be_counted_is_said_and_hides_no_settings(written, observe, monkeypatch):
-    Gate().install(monkeypatch).deny("monitoring:GetMetricData")
+    Gate().install(monkeypatch).deny("cloudwatch:GetMetricData")
 
     observe()
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from lake.aws.answers import AwsResponse
-from lake.aws.errors import IAM_ACTIONS
+from lake.aws.errors import IAM_ACTIONS, AwsError
+from lake.aws.services import Services
 from lake.aws.wire import Request, Wire
 
 ARN = "arn:aws:iam::111122223333:user/levee"
@@ -32,6 +34,16 @@ class Gate:
             return real(wire, request)
 
         monkeypatch.setattr(Wire, "send", send)
+        ask = Services.ask
+
+        def ask_unless_denied(services: Services, service: str, operation: str, *given: Any, **more: Any) -> Any:
+            name = f"{service}:{operation}"
+            self.sent.append(name)
+            if name in self.denied:
+                raise AwsError("AccessDenied", f"User: {ARN} is not authorized to perform: {name}", permission=name)
+            return ask(services, service, operation, *given, **more)
+
+        monkeypatch.setattr(Services, "ask", ask_unless_denied)
         return self
 
 

@@ -1,24 +1,18 @@
 """Copy jobs through Levee's own functions, against the sandbox, which answers as S3 Control does."""
 
 import hashlib
-import io
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-import urllib3
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from lake.aws.access import Access, Lake, open_lake
+from lake.aws.access import Lake, open_lake
 from lake.aws.batch_operations import BatchOperations, CopyRequest, JobStatus
 from lake.aws.errors import AwsError
-from lake.aws.rare_clients import RareClient
 from lake.backup.objects import ManifestObject
-from sandbox.client import REGION
 from tests.builders.batch import write_lines
 from tests.sandbox.control.ground import ACCOUNT, ROLE, Ground
 from tests.waiting import wait_until
@@ -39,8 +33,8 @@ def lake(ground: Ground) -> Iterator[Lake]:
 
 
 @pytest.fixture
-def batch(ground: Ground, lake: Lake) -> BatchOperations:
-    return BatchOperations(lake, ground.access)
+def batch(lake: Lake) -> BatchOperations:
+    return BatchOperations(lake)
 
 
 def request(ground: Ground, *keys: str, **changed: Any) -> CopyRequest:
@@ -129,7 +123,7 @@ def test_a_priority_is_set(ground: Ground, batch: BatchOperations) -> None:
 def test_jobs_are_those_of_the_account_that_is_named(ground: Ground, lake: Lake, batch: BatchOperations) -> None:
     job_id = batch.create_copy(request(ground, "a"))
     with pytest.raises(AwsError, match="999999999997"):
-        BatchOperations(lake, ground.access, "999999999997").status_of(job_id)
+        BatchOperations(lake, "999999999997").status_of(job_id)
 
 
 def test_what_was_written_after_the_cut_off_is_not_copied(ground: Ground, batch: BatchOperations) -> None:
@@ -172,25 +166,3 @@ def test_a_request_that_cannot_be_one_is_not_sent(
 def test_a_long_description_is_cut_to_what_s3_takes(ground: Ground, batch: BatchOperations) -> None:
     job_id = batch.create_copy(request(ground, "a", description="ä" * 300))
     assert batch.status_of(job_id).description == "ä" * 256
-
-
-@pytest.mark.parametrize(
-    ("endpoint", "host"),
-    [("", f"{ACCOUNT}.s3-control.us-west-2.amazonaws.com"), ("http://127.0.0.1:9", "127.0.0.1:9")],
-)
-def test_the_accounts_number_stands_before_the_host_of_aws_alone(lake: Lake, endpoint: str, host: str) -> None:
-    sent: list[str] = []
-
-    def answer(request: AWSPreparedRequest, **kwargs: Any) -> AWSResponse:
-        sent.append(request.url)
-        body = urllib3.HTTPResponse(
-            io.BytesIO(b"<ListJobsResult><Jobs></Jobs></ListJobsResult>"), preload_content=False
-        )
-        return AWSResponse(request.url, 200, {}, body)
-
-    def call(client: Any) -> None:
-        client.meta.events.register("before-send.s3-control", answer)
-        client.list_jobs(AccountId=ACCOUNT)
-
-    RareClient(lake, Access(REGION, endpoint_url=endpoint), "s3control").ask("s3:ListJobs", ACCOUNT, call)
-    assert urlsplit(sent[0]).netloc == host

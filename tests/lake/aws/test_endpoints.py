@@ -16,7 +16,6 @@ def endpoints(own="", dynamodb=""):
         ("s3", "us-east-1", "https://s3.us-east-1.amazonaws.com"),
         ("dynamodb", "eu-west-1", "https://dynamodb.eu-west-1.amazonaws.com"),
         ("s3", "cn-north-1", "https://s3.cn-north-1.amazonaws.com.cn"),
-        ("sts", "us-gov-west-1", "https://sts.us-gov-west-1.amazonaws.com"),
     ],
 )
 def test_every_partition_has_its_hosts(service, region, origin):

@@ -21,7 +21,7 @@ def ground() -> Ground:
 @pytest.fixture
 def configurations(ground: Ground) -> Iterator[InventoryConfigurations]:
     with open_lake(ground.access) as lake:
-        yield InventoryConfigurations(lake, ground.access)
+        yield InventoryConfigurations(lake)
 
 
 def wanted(ground: Ground, name: str = "nightly") -> InventoryConfiguration:
@@ -70,7 +70,7 @@ def test_a_refusal_names_what_was_asked_of_which_bucket(configurations: Inventor
         configurations.get("no-such-bucket-here", "nightly")
     assert (refusal.value.code, refusal.value.is_missing) == ("NoSuchBucket", True)
     assert "s3://no-such-bucket-here" in str(refusal.value)
-    assert refusal.value.operation == "s3:GetInventoryConfiguration"
+    assert refusal.value.operation == "s3:GetBucketInventoryConfiguration"
 
 
 def test_a_format_that_s3_does_not_know_is_refused(ground: Ground, configurations: InventoryConfigurations) -> None:

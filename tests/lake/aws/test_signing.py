@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from lake.aws.errors import AwsError
-from tests.lake.aws.stub import Heard, Reply, quick
+from tests.lake.aws.stub import Heard, Reply
 from tests.lake.aws.test_s3 import HOSTILE_KEYS
 
 AUTHORIZATION = re.compile(
@@ -43,10 +42,3 @@ def test_a_hostile_key_is_signed_as_it_is_sent(stub, stub_lake, key):
     stub.play(REFUSED)
     assert stub_lake.s3.head("lake", key) is None
     assert_signed(stub.heard[0], "s3")
-
-
-def test_the_taking_of_a_role_is_signed(stub):
-    stub.play(Reply(403, b"<Error><Code>AccessDenied</Code></Error>"))
-    with quick(stub.url, role_arn="arn:aws:iam::1:role/levee") as lake, pytest.raises(AwsError, match="sts:AssumeRole"):
-        lake.s3.get("lake", "k")
-    assert_signed(stub.heard[0], "sts")
