@@ -101,7 +101,7 @@ def ask_for_inventories(client: Client) -> None:
                 prefix=plan.prefix,
                 fields=PLANNING_FIELDS,
             )
-            InventoryConfigurations(lake, access).put(plan.source_bucket, wanted)
+            InventoryConfigurations(lake).put(plan.source_bucket, wanted)
 
 
 def declaration() -> str:
