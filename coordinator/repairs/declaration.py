@@ -24,7 +24,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class NotNow:
+class NoPlan:
     """A repair that must not be made, and why; `asks` names the choice that it waits for."""
 
     title: str
@@ -32,7 +32,7 @@ class NotNow:
     asks: str = ""
 
 
-Planned = Draft | NotNow
+Planned = Draft | NoPlan
 Planner = Callable[[TableUnderRepair, Finding], Planned | None]
 """The plan for one finding, or why there is none; None where it is not about this one. Pure."""
 Wants = Callable[[TableUnderRepair, Finding], Iterator[str]]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.declaration import NotNow
+from coordinator.repairs.declaration import NoPlan
 
 Reasoned = tuple[str, str, str]
 """A repair by its name, its title, and why it must not be made."""
@@ -188,10 +188,10 @@ INSTEAD: Mapping[str, tuple[Reasoned, ...]] = {
 """What somebody may think of instead of the repair, whether that can be planned or not."""
 
 
-def refused_anyway(finding: Finding) -> Iterator[tuple[str, NotNow]]:
+def refused_anyway(finding: Finding) -> Iterator[tuple[str, NoPlan]]:
     """The repairs that must not be made about a finding of this code, whatever else is so."""
     version = thousands(finding.version) if finding.version is not None else "it"
     no_button = (NO_BUTTON[finding.code],) if finding.code in NO_BUTTON else ()
     for repair, *texts in (*no_button, *INSTEAD.get(finding.code, ())):
         title, reason = (text.format(version=version, number=finding.version) for text in texts)
-        yield repair, NotNow(title, reason)
+        yield repair, NoPlan(title, reason)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from changes.plan import ChangePlan, Refusal
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding, Verdict
-from coordinator.repairs.declaration import NotNow, Planned, Repair
+from coordinator.repairs.declaration import NoPlan, Planned, Repair
 from coordinator.repairs.facts import FileCheck, RepairFacts
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.no_button import refused_anyway
@@ -52,7 +52,7 @@ def outcomes_of(table: TableUnderRepair, finding: Finding) -> tuple[PlanOrRefusa
 
 def _outcome(table: TableUnderRepair, finding: Finding, repair: str, made: Planned) -> PlanOrRefusal:
     uri, code, version = table.given.facts.uri, finding.code, finding.version
-    if isinstance(made, NotNow):
+    if isinstance(made, NoPlan):
         return Refusal(repair, uri, made.reason, title=made.title, code=code, version=version, asks=made.asks)
     return ChangePlan(
         repair,

@@ -6,7 +6,7 @@ from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.entry_plans import incomplete_entry, saved_entry, sole_entry, version_of, why_not_touch
 from coordinator.repairs.item_calls import Abandon, DeleteEntry
 from coordinator.repairs.object_calls import RequireAbsent, RequireEmpty
@@ -22,7 +22,7 @@ def abandon_commit(table: TableUnderRepair, finding: Finding) -> Planned:
     seen = incomplete_entry(table, version)
     reason = first_reason(_why_not_abandon(table, finding, version, seen))
     if reason or seen is None or seen.temp is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     temp, domain = seen.entry.temp_path or "", seen.domain
     names = (seen.temp.name, seen.file.name)
     absent = RequireAbsent(table.place.bucket, tuple(table.key(name) for name in names))

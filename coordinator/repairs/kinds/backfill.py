@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from coordinator.protocols.registrations import SeenCommit, seen_commits, waiting_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, joined, thousands, version_list
-from coordinator.repairs.declaration import Draft, Many, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, Many, NoPlan, Planned, Repair
 from coordinator.repairs.registration_plans import (
     cleared_list,
     files_of_lists,
@@ -27,7 +27,7 @@ def backfill(table: TableUnderRepair, finding: Finding) -> Planned:
     if registration is not None:
         reason = reason or first_reason(_why_not_backfill(table, registration))
     if reason or registration is None:
-        return NotNow("Backfill", reason)
+        return NoPlan("Backfill", reason)
     waiting = waiting_commits(table.view, registration)
     loses = joined(list(_doubts(table, waiting)))
     kept = (kept_item(table, NAME, registration, finding.version),) if loses else ()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import version_list
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.registration_plans import (
     cleared_list,
     files_of_lists,
@@ -26,7 +26,7 @@ def clear_entries(table: TableUnderRepair, finding: Finding) -> Planned:
     if registration is not None:
         reason = reason or first_reason(_why_not_clear(table, registration))
     if reason or registration is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     return Draft(
         title,
         (*published_or_compared(table, registration), cleared_list(table, registration)),

@@ -6,7 +6,7 @@ from changes.calls import Call
 from coordinator.protocols.log_store_entries import SeenEntry
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, thousands, version_list
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.entry_plans import completion, incomplete_entry, version_of, why_not_touch
 from coordinator.repairs.object_calls import RequireEqual
 from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
@@ -27,7 +27,7 @@ def complete_entry(table: TableUnderRepair, finding: Finding) -> Planned | None:
     seen = incomplete_entry(table, version)
     reason = first_reason(_why_not_complete(table, version, seen))
     if reason or seen is None or seen.temp is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     return Draft(
         title,
         _compare_and_complete(table, seen),
@@ -50,7 +50,7 @@ def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Planned
         else ""
     )
     if reason:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     taken = sound[:MOST_COMPLETED]
     left = len(stale) - len(taken)
     consequences = [f"Completes {version_list(one.version for one in taken)}; each gets its expireTime."]
@@ -67,7 +67,7 @@ def bytes_differ(table: TableUnderRepair, finding: Finding) -> Planned | None:
     if finding.code == "bytes-differ" and "dynamodb" not in finding.evidence:
         return None
     version = version_of(finding)
-    return NotNow(
+    return NoPlan(
         f"Complete entry {thousands(version)}",
         f"{version}.json holds other bytes than the accepted temp file. Completing the entry would hide that rows of "
         "an accepted commit are missing; compare both files and write the missing rows again.",

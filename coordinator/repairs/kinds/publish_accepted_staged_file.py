@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, run_list, thousands
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.facts import FileCheck
 from coordinator.repairs.registration_plans import (
     MOST_CANDIDATES,
@@ -37,7 +37,7 @@ def publish_accepted_staged_file(table: TableUnderRepair, finding: Finding) -> P
     matches = _matches(table, registration, version) if registration else []
     reason = _why_not_alone(finding) or first_reason(_why_not_accepted(table, registration, version, matches))
     if reason or registration is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     return _publication(table, title, matches[0], registration, version)
 
 

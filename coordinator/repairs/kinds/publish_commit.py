@@ -2,7 +2,7 @@
 
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.declaration import Draft, Many, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, Many, NoPlan, Planned, Repair
 from coordinator.repairs.entry_plans import (
     completion,
     doubt_about,
@@ -25,7 +25,7 @@ def publish_commit(table: TableUnderRepair, finding: Finding) -> Planned:
     seen = incomplete_entry(table, version)
     reason = first_reason(why_not_publish(table, version, seen, accepted_elsewhere=True))
     if reason or seen is None or seen.temp is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     loses = doubt_about(table, seen)
     kept = (saved_entry(table, seen, NAME),) if loses else ()
     return Draft(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coordinator.protocols.registrations import seen_commits
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import thousands
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.item_calls import RaiseVersion
 from coordinator.repairs.registration_plans import (
     FOLLOWING,
@@ -31,7 +31,7 @@ def raise_version(table: TableUnderRepair, finding: Finding) -> Planned:
     reason = first_reason(_why_not_raise(table, registration, goal))
     time = commit_time(table, goal)
     if reason or registration is None or registration.table_version is None or goal is None or time is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     kept, loses = kept_above(table, NAME, goal)
     call = RaiseVersion(
         registration.store,

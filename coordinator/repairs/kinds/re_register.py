@@ -14,7 +14,7 @@ from coordinator.protocols.names import is_moved_temp
 from coordinator.protocols.registrations import accepting_registrations
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, thousands
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.item_calls import Register
 from coordinator.repairs.object_calls import Item
 from coordinator.repairs.registration_plans import (
@@ -44,10 +44,10 @@ def register_again(table: TableUnderRepair, finding: Finding) -> Planned:
     time = commit_time(table, goal)
     table_id = registration_id(table.given.facts.protocol)
     if reason or goal is None or time is None or table_id is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     spelling = spelling_of(table)
     if not spelling.path:
-        return NotNow(title, spelling.because, PATH_SCHEME)
+        return NoPlan(title, spelling.because, PATH_SCHEME)
     kept, loses = kept_above(table, NAME, goal)
     item: Item = {
         "tableId": {"S": table_id},

@@ -19,7 +19,7 @@ from coordinator.protocols.survivors import Fate, Proof, fate_of_registration
 from coordinator.protocols.temp_orphans import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.item_calls import DeleteRegistration
 from coordinator.repairs.object_calls import RequireEqual, SaveAside
 from coordinator.repairs.orphan_calls import DeleteOrphan
@@ -52,7 +52,7 @@ def remove_temp_files(table: TableUnderRepair, finding: Finding) -> Planned:
     )
     title = "Remove temp files that no entry names"
     if reason:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     return _removal(table, title, orphans, lambda file: _unnamed_deletion(table, file, domains[0]))
 
 
@@ -68,7 +68,7 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Planned:
         )
     title = "Remove staged files that no commit needs"
     if reason or registration is None:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     delete = partial(_deletion, table, store=registration.store, registration=registration.table_id)
     return _removal(table, title, orphans, delete, len(uncompared_files(table.view)))
 
@@ -78,7 +78,7 @@ def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Planned | Non
     if "dynamodb" in finding.evidence:
         return None
     version = finding.version if finding.version is not None else -1
-    return NotNow(
+    return NoPlan(
         f"Remove the other files of version {thousands(version)}",
         f"One of them may be the last copy of the accepted commit. Compare them with {version}.json, and write the "
         "missing rows again before any of them goes.",
@@ -160,7 +160,7 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Planned:
         )
     title = "Remove registrations of no table"
     if reason:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     calls = [removal(table, one) for one in gone[:MOST_DELETED]]
     names = joined([one.table_id for one in gone[:3]])
     return Draft(

@@ -16,7 +16,7 @@ from coordinator.protocols.names import temp_file_version
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import joined, named_versions, thousands
-from coordinator.repairs.declaration import Draft, NotNow, Planned, Repair
+from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
 from coordinator.repairs.entry_plans import (
     doubt_about,
     files_of_entries,
@@ -50,7 +50,7 @@ def republish_file(table: TableUnderRepair, finding: Finding) -> Planned:
             break
         chosen.append(seen)
     if reason or not chosen:
-        return NotNow(title, reason)
+        return NoPlan(title, reason)
     doubts = [(one, told) for one, told in zip(chosen, _doubts(table, chosen), strict=True) if told]
     kept = [saved_entry(table, one, NAME) for one, _ in doubts]
     calls = [call for one in chosen for call in published_from(table, one)]
