@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from coordinator.models import CommitStore
 from coordinator.observation.surveys import stores_of
@@ -66,19 +66,15 @@ class LeftObject:
         return lake.s3.delete(self.bucket, self.key, etag=self.etag).request_id
 
 
-Read = TypeVar("Read", LogStoreEntry, Registration)
-
-
 @dataclass(frozen=True, slots=True)
-class LeftItem(Generic[Read]):
-    """An item of a store, as `read`; it is deleted while its attribute `attribute` is the path of the copy."""
+class LeftItem:
+    """An item of a store; it is deleted while its attribute `attribute` is the path of the copy, as it was read."""
 
     store: str
     key: Item = field(hash=False)
     attribute: str
     path: str
     shown: str
-    read: Read = field(compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -90,6 +86,8 @@ class LeftItem(Generic[Read]):
         return lake.dynamodb.delete_item(self.store, self.key, condition=condition, values=values).request_id
 
 
+StoredEntry = tuple[str, LogStoreEntry]
+"""An entry behind the DynamoDB table that holds it."""
 Found = TypeVar("Found")
 
 
@@ -100,8 +98,8 @@ class Leftovers:
     """
 
     objects: tuple[LeftObject, ...] = ()
-    registrations: tuple[LeftItem[Registration], ...] = ()
-    entries: tuple[LeftItem[LogStoreEntry], ...] = ()
+    registrations: tuple[Registration, ...] = ()
+    entries: tuple[StoredEntry, ...] = ()
     unread: tuple[tuple[str, AwsError], ...] = ()
 
     @property
@@ -110,7 +108,7 @@ class Leftovers:
         return not (self.objects or self.registrations or self.entries or self.unread)
 
     @property
-    def all(self) -> "tuple[LeftItem[Registration] | LeftItem[LogStoreEntry] | LeftObject, ...]":
+    def all(self) -> "tuple[LeftItem | LeftObject, ...]":
         """Items first: while objects are there, they tell of items."""
         return (*self.items, *self.objects)
 
@@ -120,8 +118,16 @@ class Leftovers:
         return [str(error) for _, error in self.unread]
 
     @property
-    def items(self) -> "tuple[LeftItem[Registration] | LeftItem[LogStoreEntry], ...]":
-        return (*self.registrations, *self.entries)
+    def items(self) -> tuple[LeftItem, ...]:
+        held = [
+            LeftItem(one.store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}")
+            for one in self.registrations
+        ]
+        logged = [
+            LeftItem(store, entry_key(one.table_path, one.file_name), "tablePath", one.table_path, one.file_name)
+            for store, one in self.entries
+        ]
+        return (*held, *logged)
 
     @property
     def names(self) -> list[str]:
@@ -202,16 +208,14 @@ def _objects(lake: Lake, folder: ScratchFolder) -> Iterator[LeftObject]:
                 yield LeftObject(folder.bucket, one.key, one.etag, one.modified_at)
 
 
-def _registrations(lake: Lake, store: str, folder: ScratchFolder) -> Iterator[LeftItem[Registration]]:
+def _registrations(lake: Lake, store: str, folder: ScratchFolder) -> Iterator[Registration]:
     for item in (item for page in lake.dynamodb.scan(store, segments=1) for item in page):
         one = read_registration(item, store)
         if (uri := table_uri(one.path)) and uri.bucket == folder.bucket and folder.holds_table(uri.key):
-            yield LeftItem(store, registration_key(one.table_id), "path", one.path, f"registration {one.table_id}", one)
+            yield one
 
 
-def _entries(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Iterator[LeftItem[LogStoreEntry]]:
+def _entries(lake: Lake, store: str, folder: ScratchFolder, copies: set[str]) -> Iterator[StoredEntry]:
     for path in (path for token in sorted(copies) for path in folder.table("s3a", token).table_paths()):
         for page in lake.dynamodb.query(store, "tablePath", path, range_name="fileName"):
-            for one in map(read_entry, page):
-                key = entry_key(one.table_path, one.file_name)
-                yield LeftItem(store, key, "tablePath", one.table_path, one.file_name, one)
+            yield from ((store, read_entry(item)) for item in page)

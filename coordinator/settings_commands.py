@@ -9,7 +9,7 @@ from changes.commands import ChangeCommand, has_failed, job_document, or_failed,
 from changes.documents import PlanDocument
 from coordinator.contract import SettingJson
 from coordinator.settings.actions import PlanChangeResult, apply_change, plan_change
-from coordinator.settings.requests import ChangeInvalid, ChangeRequest, subject_name
+from coordinator.settings.requests import ChangeInvalid, ChangeRequest
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.connections.models import Connection
@@ -23,7 +23,7 @@ class SettingsCommand(ChangeCommand):
         """Print the plan, or carry it out. Raises ChangeInvalid, UsageError (2) or Failed (1)."""
         self.check_change(options)
         planned = plan_change(Actor.command(), connection, change, here=True)
-        require_read(planned, subject_name(change))
+        require_read(planned, change.subject)
         result: PlanChangeResult = planned.result
         plan, refusal = result["plan"], result["refusal"]
         job = _apply(planned, plan, change, options) if plan and options["apply"] else None
@@ -51,8 +51,8 @@ def or_usage_error() -> Iterator[None]:
 
 def _apply(planned: Job, plan: PlanDocument, change: ChangeRequest, options: Options) -> Job:
     confirm = options["confirm"]
-    if plan["danger"] and confirm.strip() != subject_name(change):
-        raise UsageError(f"{plan['danger']} Add --confirm {subject_name(change)}.")
+    if plan["danger"] and confirm.strip() != change.subject:
+        raise UsageError(f"{plan['danger']} Add --confirm {change.subject}.")
     with or_failed():
         here, reason = not options["enqueue"], options["reason"]
         return apply_change(Actor.command(), planned, plan["digest"], confirm=confirm, reason=reason, here=here)

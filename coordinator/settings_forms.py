@@ -35,7 +35,7 @@ def store_creation(fields: Fields) -> CreateStore:
         recovery=fields.get("recovery") == "yes",
         ttl=fields.get("ttl") == "yes" and kind != COMMIT_COORDINATOR,
         encryption=_encryption(fields),
-        tags=read_tags(fields.get("tags", "")),
+        tags=_tags(fields.get("tags", "")),
     )
 
 
@@ -59,13 +59,13 @@ def bucket_change(name: str, fields: Fields, now: datetime) -> ChangeRequest:
     prefix = fields.get("prefix", "").strip().strip("/")
     match fields.get("act", ""):
         case SetTempRule.ACT:
-            return SetTempRule(name, prefix, whole_number(fields, "days"))
+            return SetTempRule(name, prefix, _whole_number(fields, "days"))
         case RemoveTempRule.ACT:
             return RemoveTempRule(name, fields.get("rule", ""))
         case SetMultipartRule.ACT:
-            return SetMultipartRule(name, whole_number(fields, "days"))
+            return SetMultipartRule(name, _whole_number(fields, "days"))
         case Sweep.ACT:
-            return Sweep(name, sweep_before(whole_number(fields, "days"), now), prefix)
+            return Sweep(name, sweep_before(_whole_number(fields, "days"), now), prefix)
     raise ChangeInvalid("act", "Choose what to change.")
 
 
@@ -76,7 +76,7 @@ def sweep_before(days: int, now: datetime) -> str:
     return (now.astimezone(UTC) - timedelta(days=days)).replace(second=0, microsecond=0).isoformat()
 
 
-def read_tags(text: str) -> tuple[tuple[str, str], ...]:
+def _tags(text: str) -> tuple[tuple[str, str], ...]:
     """One tag on each line, as key=value. Raises ChangeInvalid naming the line that is none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:
@@ -86,7 +86,7 @@ def read_tags(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((key.strip(), value.strip()) for key, _, value in pairs)
 
 
-def whole_number(fields: Fields, name: str) -> int:
+def _whole_number(fields: Fields, name: str) -> int:
     """A number without sign or point. Raises ChangeInvalid."""
     text = fields.get(name, "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
@@ -100,7 +100,7 @@ def _capacity(fields: Fields) -> Capacity:
         return Capacity()
     if fields.get("billing") != "provisioned":
         raise ChangeInvalid("billing", "Choose on demand or provisioned.")
-    units = {name: whole_number(fields, name) for name in ("read", "write")}
+    units = {name: _whole_number(fields, name) for name in ("read", "write")}
     for name, number in units.items():
         if number == 0:
             raise ChangeInvalid(name, "Give at least 1 unit a second, or choose on demand.")

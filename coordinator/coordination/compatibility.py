@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from coordinator.coordination.features import IN_COMMIT_TIMESTAMP, VACUUM_CHECK
 from lake.delta.facts import Mechanism
 
 SPARK = "Spark with Delta"
@@ -86,16 +85,6 @@ def _with_features(row: EngineSupport, readers: frozenset[str], writers: frozens
             row, write=WriteSupport.REFUSED, reason=f"{row.reason} It lacks the writer feature {unwritten[0]}."
         )
     return row
-
-
-def leftovers_in_words(features: Iterable[str]) -> tuple[str, ...]:
-    """What a table keeps after a drop, feature by feature, and whom it shuts out."""
-    named = set(features)
-    words = {
-        VACUUM_CHECK: "vacuumProtocolCheck: readers and writers that do not know it are refused, deltalake among them.",
-        IN_COMMIT_TIMESTAMP: "inCommitTimestamp: writers that do not know it are refused, deltalake among them.",
-    }
-    return tuple(sentence for feature, sentence in words.items() if feature in named)
 
 
 def _others(read: ReadSupport, write: WriteSupport, reason: str) -> Iterator[EngineSupport]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from coordinator.settings.iam import Condition, PolicyStatement, key_use, listing
 from lake.aws.arns import KmsKey, literal
 from lake.delta.facts import Mechanism
+from lake.delta.uri import TableUri
 
 
 class AccessKind(StrEnum):
@@ -33,7 +34,7 @@ class PolicyPlace:
 
     `is_table`: the prefix is the root of a table that is there, not a folder of tables. `lock_keys` are the partition
     keys of its items in the store: of a log store the path as writers spell it, of a coordinator the table's id; empty
-    where they are not known. `store` is "" where the mechanism has none.
+    where they are not known. `store` is "" where the mechanism has none. `notes` say what of it was not read.
     """
 
     partition: str
@@ -46,6 +47,11 @@ class PolicyPlace:
     lock_keys: tuple[str, ...] = ()
     bucket_key: KmsKey | None = None
     store_key: KmsKey | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def uri(self) -> TableUri:
+        return TableUri("s3a", self.bucket, self.prefix)
 
     @property
     def bucket_arn(self) -> str:

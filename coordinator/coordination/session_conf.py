@@ -54,11 +54,6 @@ def settings_for(mechanism: Mechanism, config: WriterConfig, release: Release) -
     )
 
 
-def warnings_for(mechanism: Mechanism, config: WriterConfig, release: Release) -> tuple[str, ...]:
-    """What no setting says, and each writer has to know."""
-    return tuple(_warnings(mechanism, config, release))
-
-
 def _delta() -> Iterator[Setting]:
     yield Setting("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension", "Delta's SQL")
     catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -128,7 +123,8 @@ def coordinator_json(config: WriterConfig) -> str:
     return json.dumps({STORE_KEY: config.coordinator, ENDPOINT_KEY: endpoint}, separators=(",", ":"))
 
 
-def _warnings(mechanism: Mechanism, config: WriterConfig, release: Release) -> Iterator[str]:
+def warnings_for(mechanism: Mechanism, config: WriterConfig, release: Release) -> Iterator[str]:
+    """What no setting says, and each writer has to know."""
     if release.adds_sdk_v1 and mechanism is not Mechanism.SINGLE_DRIVER:
         yield (
             f"hadoop-aws {release.hadoop_aws} brings AWS SDK v2 alone: without SDK v1 the first commit ends in "

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from posixpath import commonpath
 from typing import Any
 
@@ -17,7 +17,7 @@ from dashboard.connections.models import Connection
 from lake.aws.arns import literal, partition_of
 from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import Mechanism
-from lake.delta.uri import TableUri
+from lake.delta.uri import TableUri, table_uri
 
 PLACEHOLDER = TableUri("s3a", "BUCKET", "PREFIX")
 """Stands where no table of a store is known."""
@@ -50,45 +50,36 @@ class WriterPolicy:
         return json.dumps(self.policy, indent=2, ensure_ascii=False) if self.policy else ""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySubject:
-    """What policies are asked for: tables of a connection at one place, and what was observed of its writers.
-
-    `table_id` is that of the table's registration, "" for several tables and where it was not read. `left_out` are the
-    paths of tables of the store that do not lie at the place, as their writers spell them.
-    """
-
-    connection: Connection
-    uri: TableUri
-    config: WriterConfig
-    is_table: bool
-    table_id: str = ""
-    left_out: tuple[str, ...] = ()
-
-
-def subject_of_table(table: DeltaTable) -> PolicySubject:
+def place_of_table(table: DeltaTable, mechanism: Mechanism) -> PolicyPlace:
     """The table's own place, in the spelling that its writers commit under; entries may hold any text as a path."""
-    spelled = [found for domain in table.domains if (found := _place_named(domain.path))]
+    spelled = [found for domain in table.domains if (found := table_uri(domain.path))]
     uri = spelled[0] if spelled else TableUri("s3a", table.bucket, table.prefix)
-    config = writer_config_of_table(table)
-    return PolicySubject(table.connection, uri, config, is_table=True, table_id=coordinator_table_id(table.properties))
+    table_id = coordinator_table_id(table.properties)
+    locks = {Mechanism.LOG_STORE: literal(_spelled(uri)), Mechanism.COORDINATED_COMMITS: table_id}
+    key = locks.get(mechanism, "")
+    return _place(table.connection, uri, writer_config_of_table(table), mechanism, (key,) if key else (), is_table=True)
 
 
-def _place_named(path: str) -> TableUri | None:
-    try:
-        return TableUri.parse(path)
-    except ValueError:
-        return None
-
-
-def subject_of_store(store: CommitStore, place: TableUri | None = None) -> PolicySubject:
+def place_of_store(store: CommitStore, mechanism: Mechanism, place: TableUri | None = None) -> PolicyPlace:
     """The folder that all known tables of the store lie in, or the one that is named."""
-    config = writer_config_of_store(store)
     tables = DeltaTable.objects.filter(store=store, gone_at=None).order_by("bucket", "prefix")
-    common = place or _common_place(tables)
-    missed = () if place else (path for table in tables for path in _paths(table) if not _lies_in(path, common))
-    left_out = tuple(sorted(missed))
-    return PolicySubject(store.connection, common, config, is_table=False, left_out=left_out)
+    uri = place or _common_place(tables)
+    keys = (f"{literal(_spelled(uri))}/*",) if mechanism is Mechanism.LOG_STORE else ()
+    found = _place(store.connection, uri, writer_config_of_store(store), mechanism, keys, is_table=False)
+    paths = () if place else (path for table in tables for path in _paths(table))
+    missed = sorted(path for path in paths if not f"{path}/".startswith(f"{_spelled(uri)}/"))
+    told = []
+    if missed:
+        more = f" and {len(missed) - 5} more" if len(missed) > 5 else ""
+        where = f"{uri.scheme}://{uri.bucket}/{found.below}"
+        told = [f"Tables of this store are not below {where} and not reached: {', '.join(missed[:5])}{more}."]
+    if uri is PLACEHOLDER:
+        told = ["No table of this store is known: put bucket and prefix in."]
+    return replace(found, notes=(*found.notes, *told))
+
+
+def _spelled(uri: TableUri) -> str:
+    return f"{uri.scheme}://{uri.bucket}" + (f"/{uri.key}" if uri.key else "")
 
 
 def _paths(table: DeltaTable) -> list[str]:
@@ -96,34 +87,39 @@ def _paths(table: DeltaTable) -> list[str]:
     return [domain.path for domain in table.domains] or [table.uri]
 
 
-def _lies_in(path: str, place: TableUri) -> bool:
-    folder = f"{place.scheme}://{place.bucket}/" + (f"{place.key}/" if place.key else "")
-    return f"{path}/".startswith(folder)
-
-
-def policies_of(subject: PolicySubject, mechanism: Mechanism) -> list[WriterPolicy]:
+def policies_of(place: PolicyPlace, mechanism: Mechanism) -> list[WriterPolicy]:
     """Of a writer and a reader by each engine, Spark's first."""
-    return [policy_of(subject, mechanism, kind, engine) for engine in WriterEngine for kind in AccessKind]
+    return [policy_of(place, mechanism, kind, engine) for engine in WriterEngine for kind in AccessKind]
 
 
-def policy_of(subject: PolicySubject, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> WriterPolicy:
+def policy_of(place: PolicyPlace, mechanism: Mechanism, kind: AccessKind, engine: WriterEngine) -> WriterPolicy:
     """One policy, with what it does not say."""
-    bucket = Bucket.objects.filter(connection=subject.connection, name=subject.uri.bucket).first()
-    place = _place(subject, mechanism, bucket)
     document = policy_document(least_statements(mechanism, kind, engine, place))
-    notes = (*notes_for(mechanism, kind, engine, place), *_notes_on_keys(subject, place, bucket))
-    name = f"delta-{kind.value}-{subject.uri.name or subject.uri.bucket}"
+    notes = (*notes_for(mechanism, kind, engine, place), *place.notes)
+    name = f"delta-{kind.value}-{place.uri.name}"
     named = _NOT_IN_NAMES.sub("-", name)[:LONGEST_NAME]
     if not document["Statement"]:
         return WriterPolicy(mechanism, kind, engine, named, {}, notes[:1])
     return WriterPolicy(mechanism, kind, engine, named, document, notes)
 
 
-def _place(subject: PolicySubject, mechanism: Mechanism, bucket: Bucket | None) -> PolicyPlace:
-    connection, uri = subject.connection, subject.uri
+def _place(
+    connection: Connection,
+    uri: TableUri,
+    config: WriterConfig,
+    mechanism: Mechanism,
+    lock_keys: tuple[str, ...],
+    *,
+    is_table: bool,
+) -> PolicyPlace:
+    bucket = Bucket.objects.filter(connection=connection, name=uri.bucket).first()
     stores = {one.name: one for one in CommitStore.objects.filter(connection=connection)}
     account = account_of(connection, stores.values())
-    name = _store_name(subject.config, mechanism)
+    used = {
+        Mechanism.LOG_STORE: config.log_store or "delta_log",
+        Mechanism.COORDINATED_COMMITS: config.coordinator,
+    }
+    name = used.get(mechanism, "")
     store = stores.get(name)
     return PolicyPlace(
         partition=partition_of(connection.region),
@@ -131,42 +127,21 @@ def _place(subject: PolicySubject, mechanism: Mechanism, bucket: Bucket | None) 
         account=account,
         bucket=uri.bucket,
         prefix=uri.key,
-        is_table=subject.is_table,
+        is_table=is_table,
         store=name,
-        lock_keys=_lock_keys(subject, mechanism),
+        lock_keys=lock_keys,
         bucket_key=bucket_key(bucket, account) if bucket else None,
         store_key=store_key(store, account) if store else None,
+        notes=tuple(_not_read(uri.bucket, bucket, account)),
     )
 
 
-def _store_name(config: WriterConfig, mechanism: Mechanism) -> str:
-    if mechanism is Mechanism.LOG_STORE:
-        return config.log_store or "delta_log"
-    return config.coordinator if mechanism is Mechanism.COORDINATED_COMMITS else ""
-
-
-def _lock_keys(subject: PolicySubject, mechanism: Mechanism) -> tuple[str, ...]:
-    if mechanism is Mechanism.COORDINATED_COMMITS:
-        return (subject.table_id,) if subject.is_table and subject.table_id else ()
-    if mechanism is not Mechanism.LOG_STORE:
-        return ()
-    path = f"{subject.uri.scheme}://{subject.uri.bucket}" + (f"/{subject.uri.key}" if subject.uri.key else "")
-    return (literal(path),) if subject.is_table else (f"{literal(path)}/*",)
-
-
-def _notes_on_keys(subject: PolicySubject, place: PolicyPlace, bucket: Bucket | None) -> Iterable[str]:
+def _not_read(name: str, bucket: Bucket | None, account: str) -> Iterator[str]:
     """What was not read is said: a policy without the key of an encrypted bucket reaches nothing."""
-    facts = bucket.facts if bucket else {}
-    if facts.get("encryption_key") is None:
-        yield f"The default encryption of {place.bucket} was not read: where it is a KMS key, its use has to be added."
-    if place.account == "*":
+    if (bucket.facts if bucket else {}).get("encryption_key") is None:
+        yield f"The default encryption of {name} was not read: where it is a KMS key, its use has to be added."
+    if account == "*":
         yield "The account was not read, so the ARNs of DynamoDB hold a * in its place."
-    if subject.left_out:
-        more = f" and {len(subject.left_out) - 5} more" if len(subject.left_out) > 5 else ""
-        where = f"{subject.uri.scheme}://{place.bucket}/{place.below}"
-        yield f"Tables of this store are not below {where} and not reached: {', '.join(subject.left_out[:5])}{more}."
-    if subject.uri is PLACEHOLDER:
-        yield "No table of this store is known: put bucket and prefix in."
 
 
 def _common_place(tables: Iterable[DeltaTable]) -> TableUri:

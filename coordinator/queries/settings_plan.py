@@ -25,13 +25,12 @@ from coordinator.settings.requests import (
     DisableTtl,
     EnableTtl,
     MigrateTtl,
+    OfStore,
     RemoveTempRule,
     SetMultipartRule,
     SetTempRule,
     Sweep,
-    is_of_store,
     read_change_request,
-    subject_name,
 )
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
@@ -91,7 +90,7 @@ def settings_page(job: Job) -> SettingsPage:
     connection = job.connection
     result: PlannedResult = job.result
     change = read_change_request(job.params["change"])
-    plan, name = result.get("plan"), subject_name(change)
+    plan, name = result.get("plan"), change.subject
     return SettingsPage(
         job=job,
         plan=plan,
@@ -109,12 +108,12 @@ def settings_page(job: Job) -> SettingsPage:
 
 def command_line(change: ChangeRequest, connection: Connection, plan: PlanDocument | None) -> str:
     """The command that does the same; a plan with a danger needs the name there too."""
-    words = ["levee", "store" if is_of_store(change) else "bucket", subject_name(change), *_words(change)]
+    words = ["levee", "store" if isinstance(change, OfStore) else "bucket", change.subject, *_words(change)]
     words += ["--connection", connection.name]
     if isinstance(change, CleanWriterTest):
         words = ["levee", *_words(change)]
     if plan and plan["danger"]:
-        words += ["--confirm", subject_name(change)]
+        words += ["--confirm", change.subject]
     return shlex.join([*words, "--apply"])
 
 
@@ -159,8 +158,8 @@ def _capacity_words(capacity: Capacity) -> list[str]:
 
 def _back(connection: Connection, change: ChangeRequest) -> str:
     """Where the store or bucket is shown; the list for one that is not known yet."""
-    rows, page = (CommitStore.objects, "store") if is_of_store(change) else (Bucket.objects, "bucket")
-    found = rows.filter(connection=connection, name=subject_name(change)).values_list("pk", flat=True).first()
+    rows, page = (CommitStore.objects, "store") if isinstance(change, OfStore) else (Bucket.objects, "bucket")
+    found = rows.filter(connection=connection, name=change.subject).values_list("pk", flat=True).first()
     return reverse(page, args=[found]) if found else reverse(f"{page}s")
 
 

@@ -13,10 +13,9 @@ from coordinator.models import Bucket, CommitStore, TtlMigration
 from coordinator.settings import ttl_ticks
 from coordinator.settings.requests import (
     ChangeRequest,
+    OfStore,
     change_request_document,
-    is_of_store,
     read_change_request,
-    subject_name,
 )
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
@@ -42,16 +41,9 @@ class ChangeParams(PlanChangeParams, Confirmation):
     """Of every job that carries a change out."""
 
 
-def kind_of(change: ChangeRequest) -> str:
-    """The kind of job that carries a change out."""
-    if change.ACT == "create-store":
-        return change.ACT
-    return "change-store" if is_of_store(change) else "change-bucket"
-
-
 def verb_of(change: ChangeRequest) -> str:
     """The verb that an actor needs for it."""
-    return VERBS[kind_of(change)]
+    return VERBS[change.KIND]
 
 
 def losing_verb(document: PlanDocument | None) -> str:
@@ -62,7 +54,7 @@ def losing_verb(document: PlanDocument | None) -> str:
 def plan_change(actor: Actor, connection: Connection, change: ChangeRequest, *, here: bool = False) -> Job:
     """Have one change planned from a fresh reading; changes nothing. Raises NotAllowed, ChangeInvalid, JobBusy."""
     change.check()
-    title = f"Plan: {change.ACT.replace('-', ' ')} on {subject_name(change)}"
+    title = f"Plan: {change.ACT.replace('-', ' ')} on {change.subject}"
     target, params = _target(connection, change), PlanChangeParams(change=change_request_document(change))
     job = ask(actor, PLAN_KIND, title, here=here, connection=connection, target=target, params=params)
     if read_change_request(job.params["change"]) != change:
@@ -82,7 +74,7 @@ def apply_change(
     if planned.kind != PLAN_KIND:
         raise PlanNeeded
     change = read_change_request(planned.params["change"])
-    wanted = WantedChange(planned, kind_of(change), verb_of(change), subject_name(change), LOSING_VERB)
+    wanted = WantedChange(planned, change.KIND, verb_of(change), change.subject, LOSING_VERB)
     shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
@@ -117,7 +109,7 @@ def cancel_ttl_migration(actor: Actor, migration: TtlMigration) -> bool:
 
 def _target(connection: Connection, change: ChangeRequest) -> Target:
     """A known store or bucket by its row, a new one by its name."""
-    name, kind = subject_name(change), "store" if is_of_store(change) else "bucket"
-    rows = CommitStore.objects if is_of_store(change) else Bucket.objects
+    name, kind = change.subject, "store" if isinstance(change, OfStore) else "bucket"
+    rows = CommitStore.objects if isinstance(change, OfStore) else Bucket.objects
     found = rows.filter(connection=connection, name=name).values_list("pk", flat=True).first()
     return Target(kind, str(found) if found else hashlib.sha256(name.encode()).hexdigest()[:32], name)

@@ -30,10 +30,9 @@ from coordinator.settings.requests import (
     ChangeRequest,
     CleanWriterTest,
     MigrateTtl,
+    OfStore,
     change_request_document,
-    is_of_store,
     read_change_request,
-    subject_name,
 )
 from coordinator.writer_tests.cleaning import test_of
 from coordinator.writer_tests.looking import look_at
@@ -116,9 +115,20 @@ def carry_out(context: JobContext, params: ChangeParams) -> str:
     connection = connection_of(context)
     with lake_to_change(context) as lake:
         with context.step("Read and plan anew"):
-            plan = _confirmed(params, plan_now(connection, lake, change, timezone.now(), _progress(context)))
-            check_danger(context, params, plan, subject_name(change), LOSING_VERB)
-        execution = _carry_out(context, connection, lake, plan)
+            plan = plan_now(connection, lake, change, timezone.now(), _progress(context))
+            if isinstance(plan, Refusal):
+                raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {plan.reason}")
+            check_shown(plan, params["digest"])
+            check_danger(context, params, plan, change.subject, LOSING_VERB)
+        kept = Snapshots(plan, {}, MOST_SHOWN)
+        sending = Sending(
+            lake,
+            pause=lambda: _pause(context),
+            check_cancelled=context.check_cancelled,
+            remember=kept.remember,
+            records=records_for(context, connection),
+        )
+        execution = carry_out_in_one_step(context, plan, kept, sending)
         with context.step("Read it again") as step:
             step.detail = _observe(connection, lake, change)
     return _closing(context, plan, execution, change)
@@ -128,35 +138,16 @@ for _kind, _verb in VERBS.items():
     job_kind(_kind, queue="aws", verb=_verb)(carry_out)
 
 
-def _carry_out(context: JobContext, connection: Connection, lake: Lake, plan: ChangePlan) -> Execution:
-    kept = Snapshots(plan, {}, MOST_SHOWN)
-    sending = Sending(
-        lake,
-        pause=lambda: _pause(context),
-        check_cancelled=context.check_cancelled,
-        remember=kept.remember,
-        records=records_for(context, connection),
-    )
-    return carry_out_in_one_step(context, plan, kept, sending)
-
-
-def _confirmed(params: ChangeParams, made: ChangePlan | Refusal) -> ChangePlan:
-    if isinstance(made, Refusal):
-        raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {made.reason}")
-    check_shown(made, params["digest"])
-    return made
-
-
 def _observe(connection: Connection, lake: Lake, change: ChangeRequest) -> str:
     """Store what AWS says now, so that pages show it; a refusal is stored with the row and ends nothing."""
     now = timezone.now()
     if isinstance(change, CleanWriterTest):
         test = test_of(connection, change)
         return look_at(test, lake).sentence if test else ""
-    if is_of_store(change):
-        store = CommitStore.objects.filter(connection=connection, name=subject_name(change)).first()
+    if isinstance(change, OfStore):
+        store = CommitStore.objects.filter(connection=connection, name=change.subject).first()
         return observe_store(store, lake, now) if store else ""
-    bucket = Bucket.objects.filter(connection=connection, name=subject_name(change)).first()
+    bucket = Bucket.objects.filter(connection=connection, name=change.subject).first()
     return observe_bucket(bucket, lake, now) if bucket else ""
 
 
@@ -164,7 +155,7 @@ def _closing(context: JobContext, plan: ChangePlan, execution: Execution, change
     end = execution.end
     if end is None and isinstance(change, MigrateTtl):
         # The row may have been removed since: what DynamoDB was asked for stands all the same.
-        for store in CommitStore.objects.filter(connection=connection_of(context), name=subject_name(change)):
+        for store in CommitStore.objects.filter(connection=connection_of(context), name=change.subject):
             context.result({"begun": reverse("store-ttl", args=[store.pk])})
         return f"{plan.title}: begun. {execution.outcomes[-1].sentence}"
     if end is None:

@@ -13,13 +13,12 @@ from coordinator.settings.requests import (
     OfBucket,
     SetTempRule,
     Sweep,
-    subject_name,
 )
 from coordinator.settings.store_calls import describe
 from coordinator.settings.store_facts import StoreFacts
 from coordinator.settings.store_plans import plan_store
 from coordinator.settings.sweep_plans import plan_sweep
-from coordinator.settings.views_of import capacity_advice, expiry_counts, tables_before_ttl
+from coordinator.settings.views_of import capacity_advice, tables_before_ttl
 from coordinator.writer_tests.cleaning import plan_clean
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -43,7 +42,7 @@ def plan_now(
     try:
         return _plan(connection, lake, change, now, progress)
     except NotPlanned as refused:
-        return Refusal(change.ACT, subject_name(change), str(refused), refused.why)
+        return Refusal(change.ACT, change.subject, str(refused), refused.why)
 
 
 def _plan(
@@ -66,7 +65,6 @@ def read_store(connection: Connection, lake: Lake, store_name: str, now: datetim
     found = describe(lake, store_name)
     if store is None:
         return StoreFacts(store_name, connection.region, found, account=account_of(lake))
-    counts = expiry_counts(store, now)
     return StoreFacts(
         name=store_name,
         region=connection.region,
@@ -74,8 +72,6 @@ def read_store(connection: Connection, lake: Lake, store_name: str, now: datetim
         kind=store.kind,
         account=account_of(lake) if found is None else "",
         is_migrating=TtlMigration.objects.filter(store=store, finished_at=None).exists(),
-        expired=counts["past_their_time"],
-        incomplete=counts["incomplete"],
         before_ttl=tuple(table.name for table in tables_before_ttl(store)),
         advice=capacity_advice(store, now),
     )

@@ -42,13 +42,29 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateStore:
+class OfStore:
+    """A change of a DynamoDB table that is there; `KIND` is that of the job that carries it out."""
+
+    KIND: ClassVar[str] = "change-store"
+    name: str
+
+    @property
+    def subject(self) -> str:
+        return self.name
+
+    def check(self) -> None:
+        told = "The name of a DynamoDB table has 3 to 255 letters, digits, underscores, dots and hyphens."
+        _require("name", _STORE.fullmatch(self.name), told)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStore(OfStore):
     """A new DynamoDB table. `encryption` is "" for a key of DynamoDB's own, "aws" for the account's
     alias/aws/dynamodb, else the ARN of a KMS key. A coordinator gets no TTL, whatever `ttl` says.
     """
 
     ACT: ClassVar[str] = "create-store"
-    name: str
+    KIND: ClassVar[str] = "create-store"
     kind: str = LOG_STORE
     capacity: Capacity = field(default_factory=Capacity)
     deletion_protection: bool = True
@@ -58,7 +74,7 @@ class CreateStore:
     tags: tuple[tuple[str, str], ...] = ()
 
     def check(self) -> None:
-        _check_store(self.name)
+        OfStore.check(self)
         is_known = self.kind in (LOG_STORE, COMMIT_COORDINATOR)
         _require("kind", is_known, f"A commit store is a {LOG_STORE} or a {COMMIT_COORDINATOR}.")
         self.capacity.check()
@@ -68,29 +84,19 @@ class CreateStore:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfStore:
-    """A change of a DynamoDB table that is there."""
-
-    name: str
-
-    def check(self) -> None:
-        _check_store(self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeCapacity(_OfStore):
+class ChangeCapacity(OfStore):
     """Another billing mode, or other provisioned units."""
 
     ACT: ClassVar[str] = "change-capacity"
     capacity: Capacity
 
     def check(self) -> None:
-        _check_store(self.name)
+        OfStore.check(self)
         self.capacity.check()
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeProtection(_OfStore):
+class ChangeProtection(OfStore):
     """Deletion protection on or off."""
 
     ACT: ClassVar[str] = "change-protection"
@@ -98,7 +104,7 @@ class ChangeProtection(_OfStore):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeRecovery(_OfStore):
+class ChangeRecovery(OfStore):
     """Point-in-time recovery on or off."""
 
     ACT: ClassVar[str] = "change-recovery"
@@ -106,21 +112,21 @@ class ChangeRecovery(_OfStore):
 
 
 @dataclass(frozen=True, slots=True)
-class EnableTtl(_OfStore):
+class EnableTtl(OfStore):
     """TTL on expireTime of a log store where it is off."""
 
     ACT: ClassVar[str] = "enable-ttl"
 
 
 @dataclass(frozen=True, slots=True)
-class MigrateTtl(_OfStore):
+class MigrateTtl(OfStore):
     """TTL of a log store from another attribute, such as commitTime, to expireTime."""
 
     ACT: ClassVar[str] = "migrate-ttl"
 
 
 @dataclass(frozen=True, slots=True)
-class DisableTtl(_OfStore):
+class DisableTtl(OfStore):
     """TTL off: what a coordinator needs."""
 
     ACT: ClassVar[str] = "disable-ttl"
@@ -133,7 +139,12 @@ TTL_CHANGES = {one.ACT: one for one in (EnableTtl, MigrateTtl, DisableTtl)}
 class OfBucket:
     """A change of a bucket, by its name."""
 
+    KIND: ClassVar[str] = "change-bucket"
     bucket: str
+
+    @property
+    def subject(self) -> str:
+        return self.bucket
 
     def check(self) -> None:
         told = "The name of a bucket has 3 to 63 letters, digits, dots and hyphens."
@@ -201,14 +212,14 @@ class Sweep(OfBucket):
 
 
 @dataclass(frozen=True, slots=True)
-class CleanWriterTest(_OfStore):
+class CleanWriterTest(OfStore):
     """Remove what the script of a writer's self-test left: the objects of its scratch table, and its items."""
 
     ACT: ClassVar[str] = "clean-writer-test"
     token: str
 
     def check(self) -> None:
-        _check_store(self.name)
+        OfStore.check(self)
         told = "Give the token of a writer test, 32 letters and digits as it was printed."
         _require("token", _TOKEN.fullmatch(self.token), told)
 
@@ -247,16 +258,6 @@ def read_change_request(document: Mapping[str, Any]) -> ChangeRequest:
     return change
 
 
-def is_of_store(change: ChangeRequest) -> bool:
-    """Whether it is about a commit store; else it is about a bucket."""
-    return not isinstance(change, OfBucket)
-
-
-def subject_name(change: ChangeRequest) -> str:
-    """The DynamoDB table or the bucket that it is about."""
-    return change.bucket if isinstance(change, OfBucket) else change.name
-
-
 class NotPlanned(Exception):
     """Why a change must not be made now: a short word for it, as `Refusal.why` has it, and one sentence."""
 
@@ -272,11 +273,6 @@ def _require(field: str, holds: object, sentence: str) -> None:
 
 def _check_days(days: int) -> None:
     _require("days", 1 <= days <= MOST_DAYS, f"Give 1 to {MOST_DAYS:,} days.")
-
-
-def _check_store(name: str) -> None:
-    told = "The name of a DynamoDB table has 3 to 255 letters, digits, underscores, dots and hyphens."
-    _require("name", _STORE.fullmatch(name), told)
 
 
 def _check_prefix(prefix: str) -> None:

@@ -21,9 +21,8 @@ NOUNS = {LOG_STORE: "log store", "commit_coordinator": "coordinator"}
 class StoreFacts:
     """One DynamoDB table as just described, None where there is none of that name.
 
-    `kind` is what Levee knows it as, "" where it does not. `expired` and `incomplete` count entries that are past their
-    time, or that have none; None where they were not counted. `before_ttl` names the tables of those that carry a time
-    although the file of their commit is not there. `account` is "" where it could not be told.
+    `kind` is what Levee knows it as, "" where it does not. `before_ttl` names the tables with an entry that carries a
+    time although the file of its commit is not there. `account` is "" where it could not be told.
     """
 
     name: str
@@ -32,8 +31,6 @@ class StoreFacts:
     kind: str = ""
     account: str = ""
     is_migrating: bool = False
-    expired: int | None = None
-    incomplete: int | None = None
     before_ttl: tuple[str, ...] = ()
     advice: CapacityAdvice | None = None
 

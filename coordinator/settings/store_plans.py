@@ -5,7 +5,7 @@ from typing import assert_never
 from changes.calls import Call
 from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.protocols.stores import COMMIT_COORDINATOR, TTL_ATTRIBUTE
-from coordinator.protocols.wording import counted, joined, thousands
+from coordinator.protocols.wording import joined, thousands
 from coordinator.settings.creation import creation_plan
 from coordinator.settings.equivalents import of_table, ttl_block
 from coordinator.settings.requests import (
@@ -164,17 +164,13 @@ def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -
             f"TTL of {change.name} is being switched off, which takes up to an hour: try again then.",
         )
     call = ttl_call(change.name, TTL_ATTRIBUTE, facts.arn, on=True)
-    told = [
-        "Finished entries leave within a few days after their time. Every entry with a time that Levee knows is of a "
-        "commit whose file is there.",
+    told = (
+        "Finished entries leave within a few days after their time, and incomplete ones stay. Every entry with a time "
+        "that Levee knows is of a commit whose file is there.",
         "The change takes up to an hour to act, and within that hour TTL cannot be changed again.",
-    ]
-    if facts.expired is not None:
-        told.append(f"{counted(facts.expired, 'entry', 'entries')} known to Levee are past their time and go first.")
-    if facts.incomplete:
-        told.append(f"{counted(facts.incomplete, 'incomplete entry', 'incomplete entries')} have no time and stay.")
+    )
     title = f"Switch TTL of {change.name} on, by {TTL_ATTRIBUTE}"
-    return _plan(change, facts, title, (call,), tuple(told), ttl_block(TTL_ATTRIBUTE, on=True))
+    return _plan(change, facts, title, (call,), told, ttl_block(TTL_ATTRIBUTE, on=True))
 
 
 def _migrate_ttl(change: MigrateTtl, facts: StoreFacts, found: StoreDescription) -> ChangePlan:

@@ -7,13 +7,15 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from coordinator.coordination.compatibility import ReadSupport, WriteSupport, leftovers_in_words, matrix
+from coordinator.coordination.compatibility import ReadSupport, WriteSupport, matrix
 from coordinator.coordination.conf_documents import conf_document
+from coordinator.coordination.features import LEFT_BEHIND
+from coordinator.coordination.least_policies import PolicyPlace
 from coordinator.coordination.offers import NOTE, coordination_offers
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
-from coordinator.coordination.writer_policies import PolicySubject, policies_of, subject_of_store, subject_of_table
+from coordinator.coordination.writer_policies import place_of_store, place_of_table, policies_of
 from coordinator.models import MECHANISM_WORDS, CommitStore
 from coordinator.queries.table_page import frame
 from coordinator.queries.writer_tests import tests_of
@@ -43,7 +45,8 @@ def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
     context["doctor"] = reverse("table-doctor", args=[table.pk])
-    context |= _policies(subject_of_table(table), context["chosen_mechanism"], [table.uri])
+    chosen = Mechanism(str(context["chosen_mechanism"]))
+    context |= _policies(place_of_table(table, chosen), chosen, [table.uri])
     return render(request, "coordinator/table_writers.html", frame(table, "writers") | context)
 
 
@@ -55,7 +58,8 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
     context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
     context |= {"tests": tests_of(store), "why_no_test": why_no_plan(Actor.from_request(request), store.connection)}
-    context |= _policies(subject_of_store(store), context["chosen_mechanism"], ["--store", store.name])
+    chosen = Mechanism(str(context["chosen_mechanism"]))
+    context |= _policies(place_of_store(store, chosen), chosen, ["--store", store.name])
     context |= {"store": store, "worst_state": store.state, "doctor": reverse("store-doctor", args=[store.pk])}
     return render(request, "coordinator/store_writers.html", context)
 
@@ -71,7 +75,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
         "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write]) for row in rows],
         "stale": sum(row.read is ReadSupport.STALE for row in rows),
         "never": sum(row.write is WriteSupport.NEVER for row in rows),
-        "leftovers": () if coordinated else leftovers_in_words(table.features),
+        "leftovers": [] if coordinated else [one for one in LEFT_BEHIND if one in table.features],
         "source": mechanism.value,
         "may_move": mechanism in MECHANISMS,
         "coordination": coordination_offers(table),
@@ -97,11 +101,10 @@ def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named:
     }
 
 
-def _policies(subject: PolicySubject, chosen: object, named: list[str]) -> dict[str, object]:
-    mechanism = Mechanism(str(chosen))
+def _policies(place: PolicyPlace, mechanism: Mechanism, named: list[str]) -> dict[str, object]:
     words = ["levee", "commits", "policy", *named, "--mechanism", mechanism.value, "--role", "writer"]
     return {
-        "policies": policies_of(subject, mechanism),
-        "policy_place": subject.uri.s3a,
+        "policies": policies_of(place, mechanism),
+        "policy_place": place.uri.s3a,
         "policy_command": shlex.join(words),
     }

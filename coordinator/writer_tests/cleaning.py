@@ -60,7 +60,8 @@ class RemoveScratch(LakeCall):
             return already(f"Nothing is left of {self.folder.listed}.")
         if now.unread:
             raise Stop(f"Not all of it could be looked at, and nothing was deleted: {'; '.join(now.refused)}")
-        if came := [one.name for one in now.all if one not in self.found.all]:
+        planned = self.found.all
+        if came := [one.name for one in now.all if one not in planned]:
             raise Stop(f"{came[0]} came or changed since it was read: the script is at work. Plan it again.")
         refused = remove_leftovers(sending.lake, self.found, sending.took)
         left = read_leftovers(sending.lake, self.folder, self.stores)

@@ -8,8 +8,9 @@ from enum import StrEnum
 from coordinator.models import CommitStore
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere, read_conf
 from coordinator.protocols.wording import counted, joined
+from coordinator.scratch import StoredEntry
 from lake.delta.coordinator_properties import COORDINATOR, coordinator_table_id
-from lake.delta.facts import LogStoreEntry, Registration
+from lake.delta.facts import Registration
 from lake.delta.uri import TableUri
 
 LEAST_NEWEST = 3
@@ -42,10 +43,6 @@ class ScratchCommit:
     modified_at: datetime
     read_version: int | None = None
     equals_accepted: bool | None = None
-
-
-StoredEntry = tuple[str, LogStoreEntry]
-"""An entry behind the DynamoDB table that holds it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,7 @@ def read_test(lake: Lake, test: WriterTest, now: datetime) -> WriterTestFacts:
     is_cut = len(found.objects) > MOST_OBJECTS
     objects = {} if is_cut else {one.key.removeprefix(test.place.log_key): one for one in found.objects}
     bodies = {version: _read(lake, test, commit_name(version)) for version in _versions(objects, NameKind.COMMIT)}
-    entries = tuple((one.store, one.read) for one in found.entries)
-    copies = {entry.version: entry.temp_path or "" for store, entry in entries if store == own}
+    copies = {entry.version: entry.temp_path or "" for store, entry in found.entries if store == own}
     commits = {
         version: ScratchCommit(
             version,
@@ -101,8 +100,8 @@ def read_test(lake: Lake, test: WriterTest, now: datetime) -> WriterTestFacts:
         len(found.objects),
         commits,
         frozenset(_versions(objects, NameKind.STAGED)),
-        entries,
-        tuple(one.read for one in found.registrations),
+        found.entries,
+        found.registrations,
         _properties(bodies),
         tuple(f"{place}: {error}" for place, error in found.unread),
         is_cut,

@@ -1,6 +1,5 @@
 """`levee commits`: coordinated commits on and off, new coordinated tables, and what writers have to be set to."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -35,7 +34,7 @@ from coordinator.coordination.least_policies import AccessKind, WriterEngine
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
-from coordinator.coordination.writer_policies import policy_of, subject_of_store, subject_of_table
+from coordinator.coordination.writer_policies import place_of_store, place_of_table, policy_of
 from coordinator.lookup import connection_named, find_store, find_table, place_of
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.actor import Actor
@@ -137,14 +136,14 @@ class Command(ChangeCommand):
     def _policy(self, options: Options) -> None:
         if options["store"]:
             store = find_store(options["store"], options["connection"])
-            place = place_of(options["uri"]) if options["uri"] else None
-            own, subject = _of_store(store), subject_of_store(store, place)
+            mechanism = _mechanism(options, _of_store(store))
+            place = place_of_store(store, mechanism, place_of(options["uri"]) if options["uri"] else None)
         else:
             table = _table(options)
-            own, subject = Mechanism(table.mechanism), subject_of_table(table)
-        mechanism = _mechanism(options, own)
-        policy = policy_of(subject, mechanism, AccessKind(options["role"]), WriterEngine(options["engine"]))
-        self.emit(asdict(policy), policy.text)
+            mechanism = _mechanism(options, Mechanism(table.mechanism))
+            place = place_of_table(table, mechanism)
+        policy = policy_of(place, mechanism, AccessKind(options["role"]), WriterEngine(options["engine"]))
+        self.emit(policy, policy.text)
         if not policy.policy:
             raise Failed(policy.notes[0])
 

@@ -11,22 +11,20 @@ from coordinator.lookup import find_store, only_connection
 from coordinator.models import CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 from coordinator.settings.actions import cancel_ttl_migration
-from coordinator.settings.requests import (
-    TTL_CHANGES,
-    Capacity,
-    ChangeCapacity,
-    ChangeProtection,
-    ChangeRecovery,
-    ChangeRequest,
-    CreateStore,
-)
+from coordinator.settings.requests import TTL_CHANGES, ChangeCapacity, ChangeProtection, ChangeRecovery, ChangeRequest
 from coordinator.settings.views_of import ExpiryFacts, capacity_advice, expiry_facts
 from coordinator.settings_commands import SettingsCommand, or_usage_error
-from coordinator.settings_forms import read_tags
+from coordinator.settings_forms import store_change, store_creation
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Options, UsageError, document_of
 
-ACTIONS = ("create", "capacity", "protect", "recovery", *TTL_CHANGES, "stop-migration")
+ACTS = {
+    "capacity": ChangeCapacity.ACT,
+    "protect": ChangeProtection.ACT,
+    "recovery": ChangeRecovery.ACT,
+    **{act: act for act in TTL_CHANGES},
+}
+ACTIONS = ("create", *ACTS, "stop-migration")
 
 
 class Command(SettingsCommand):
@@ -80,35 +78,31 @@ class Command(SettingsCommand):
 
 
 def _change(name: str, action: str, options: Options) -> ChangeRequest:
+    fields = _fields(action, options)
     if action == "create":
-        return CreateStore(
-            name=name,
-            kind=options["kind"],
-            capacity=_capacity(options, default_on_demand=True),
-            deletion_protection=not options["no_protection"],
-            recovery=not options["no_recovery"],
-            ttl=options["kind"] == LOG_STORE and not options["no_ttl"],
-            encryption=options["encryption"],
-            tags=read_tags("\n".join(options["tag"])),
-        )
-    if action == "capacity":
-        return ChangeCapacity(name, _capacity(options, default_on_demand=False))
-    if action in TTL_CHANGES:
-        return TTL_CHANGES[action](name)
-    if options["on"] == options["off"]:
+        return store_creation({**fields, "name": name})
+    if action in ("protect", "recovery") and options["on"] == options["off"]:
         raise UsageError("Say --on or --off.")
-    return ChangeProtection(name, options["on"]) if action == "protect" else ChangeRecovery(name, options["on"])
+    return store_change(name, {**fields, "act": ACTS[action]})
 
 
-def _capacity(options: Options, *, default_on_demand: bool) -> Capacity:
-    read, write = options["read"], options["write"]
-    if read is None and write is None and (options["on_demand"] or default_on_demand):
-        return Capacity()
-    if options["on_demand"] or read is None or write is None:
+def _fields(action: str, options: Options) -> dict[str, str]:
+    """The options as the forms of the pages have them."""
+    units = {name: str(options[name]) for name in ("read", "write") if options[name] is not None}
+    on_demand = options["on_demand"] or (action == "create" and not units)
+    if on_demand and units:
         raise UsageError("Say --on-demand, or both --read UNITS and --write UNITS.")
-    if read == 0 or write == 0:
-        raise UsageError("Give at least 1 unit a second of each, or say --on-demand.")
-    return Capacity(read, write)
+    chosen = {name: not options[f"no_{name}"] for name in ("protection", "recovery", "ttl")} | {"on": options["on"]}
+    key = options["encryption"]
+    return {
+        **units,
+        **{name: "yes" for name, is_chosen in chosen.items() if is_chosen},
+        "kind": options["kind"],
+        "billing": "on_demand" if on_demand else "provisioned",
+        "encryption": key if key in ("", "aws") else "key",
+        "key": key,
+        "tags": "\n".join(options["tag"]),
+    }
 
 
 def _ttl_document(expiry: ExpiryFacts) -> TtlDocument:

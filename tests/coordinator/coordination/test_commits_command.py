@@ -1,7 +1,6 @@
 """`levee commits`: the plan, carrying it out, handing it over, and the settings of writers."""
 
 import io
-import json
 from typing import Any
 
 import pytest
@@ -21,16 +20,13 @@ from lake.spark.jobs import append_probe, enable_coordinated_commits
 from tests.builders.lake import make_bucket, make_store, make_table
 from tests.coordinator.coordination.desk import ROOT, Desk
 from tests.coordinator.coordination.fake_spark import CONVERT, ends
-from tests.json_types import missing
+from tests.json_types import missing, printed
 
 pytestmark = pytest.mark.django_db
 
 
-def commits(*words: str) -> dict[str, Any]:
-    """The document that the command prints."""
-    out = io.StringIO()
-    call_command("commits", *words, "--json", stdout=out, stderr=io.StringIO())
-    return dict(json.loads(out.getvalue()))
+def commits(*words: str) -> Any:
+    return printed("commits", *words)
 
 
 def text(*words: str) -> str:

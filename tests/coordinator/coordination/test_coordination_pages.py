@@ -242,16 +242,3 @@ def test_checks_of_a_quarter_of_an_hour_ago_are_made_anew(client: Client, desk: 
 
     assert (answer.status_code, Job.objects.filter(kind="enable-many").count()) == (409, 0)
     assert "older than 15 minutes" in body(answer)
-
-
-# Settings, engines, moves
-
-
-@pytest.mark.parametrize("kind", CommitStore.Kind.values)
-def test_a_store_has_settings_for_its_writers(client: Client, kind: str) -> None:
-    store = make_store("one_store", kind=kind)
-
-    assert f'href="/stores/{store.pk}/writers/"' in body(client.get(f"/stores/{store.pk}/"))
-    html = body(client.get(f"/stores/{store.pk}/writers/"))
-    assert "one_store" in html.partition('id="paste"')[0]
-    assert "levee commits conf --store one_store" in html

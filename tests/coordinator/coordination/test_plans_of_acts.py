@@ -177,13 +177,6 @@ def test_another_store_place_outcome_or_statement_is_another_plan(other: str) ->
     assert OTHERS[other]().digest != planned(DROP).digest
 
 
-def test_how_a_check_words_its_outcome_does_not_make_it_another_plan() -> None:
-    assert (
-        planned(DROP, None, checked(DROP, replace(good("Path"), sentence="Other words."))).digest
-        == planned(DROP).digest
-    )
-
-
 # What a statement needs
 
 

@@ -15,6 +15,7 @@ from dashboard.commands import Failed
 from tests.builders.lake import make_bucket, make_store, make_table
 from tests.builders.people import signed_in
 from tests.iam.evaluating import Asked, actions_of, allows
+from tests.json_types import printed
 
 pytestmark = pytest.mark.django_db
 
@@ -23,9 +24,8 @@ KEY = f"arn:aws:kms:eu-west-1:{ACCOUNT}:key/lake"
 OWN = {"aws:ResourceAccount": ACCOUNT, "aws:PrincipalAccount": ACCOUNT}
 
 
-def policy(*words: str) -> dict[str, Any]:
-    """The document that the command prints."""
-    return dict(json.loads(text(*words, "--json")))
+def policy(*words: str) -> Any:
+    return printed("commits", "policy", *words)
 
 
 def text(*words: str) -> str:

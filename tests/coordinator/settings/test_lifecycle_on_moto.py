@@ -1,11 +1,11 @@
-"""Lifecycle rules added, changed and removed in a bucket on moto, and what happens when somebody else writes too."""
+"""A lifecycle rule written into a bucket on moto: what happens when somebody else writes too, and what is kept."""
 
 import pytest
 
 from coordinator.models import Bucket
 from coordinator.settings import lifecycle_calls
 from coordinator.settings.lifecycle_plans import temp_rule_id
-from coordinator.settings.requests import RemoveTempRule, SetTempRule
+from coordinator.settings.requests import SetTempRule
 from dashboard.jobs.models import JobState
 
 ROOT = "sales/orders"
@@ -16,7 +16,6 @@ THEIRS = {
     "Transitions": [{"Days": 30, "StorageClass": "GLACIER"}],
 }
 DISABLED = {"ID": "off", "Status": "Disabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 9}}
-OLD_FORM = {"ID": "old", "Status": "Enabled", "Prefix": "logs/", "Expiration": {"Days": 9}}
 
 
 @pytest.fixture
@@ -29,45 +28,6 @@ def lifecycle(console):
 def write(console, *rules):
     client, configuration = console.lake.s3, {"Rules": list(rules)}
     client.put_bucket_lifecycle_configuration(Bucket=console.lake.bucket, LifecycleConfiguration=configuration)
-
-
-def by_id(console):
-    return {rule["ID"]: rule for rule in console.rules()}
-
-
-@pytest.mark.parametrize("theirs", [[], [THEIRS, DISABLED], [OLD_FORM]])
-def test_the_temp_rule_comes_changes_and_goes_and_others_stay(lifecycle, theirs):
-    if theirs:
-        write(lifecycle, *theirs)
-    before, bucket = by_id(lifecycle), lifecycle.lake.bucket
-    own = temp_rule_id(ROOT)
-
-    job = lifecycle.applied(SetTempRule(bucket, ROOT))
-    assert job.state == JobState.SUCCEEDED, job.message
-    assert by_id(lifecycle)[own]["Expiration"] == {"Days": 3}
-
-    lifecycle.applied(SetTempRule(bucket, ROOT, 7))
-    assert by_id(lifecycle)[own]["Expiration"] == {"Days": 7}
-    assert {name: rule for name, rule in by_id(lifecycle).items() if name != own} == before
-
-    lifecycle.applied(RemoveTempRule(bucket, own))
-    assert by_id(lifecycle) == before
-
-
-def test_a_rule_changed_just_before_the_write_is_left_alone(lifecycle, monkeypatch):
-    """Between the worker's own planning and its call."""
-    real = lifecycle_calls.read_lifecycle
-
-    def meddled(lake, bucket):
-        write(lifecycle, THEIRS)
-        return real(lake, bucket)
-
-    monkeypatch.setattr(lifecycle_calls, "read_lifecycle", meddled)
-    job = lifecycle.applied(SetTempRule(lifecycle.lake.bucket, ROOT))
-
-    assert job.state == JobState.FAILED
-    assert "changed since the plan was made, so nothing was written" in job.message
-    assert list(by_id(lifecycle)) == ["archive"]
 
 
 def test_a_rule_changed_just_after_the_write_is_noticed_and_the_old_rules_are_kept(lifecycle, monkeypatch):

@@ -1,8 +1,6 @@
 """`levee store` and `levee bucket` with an action: the plan, nothing without --apply, and their exit codes."""
 
 import io
-import json
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -10,15 +8,9 @@ from django.core.management import call_command
 from dashboard.commands import UsageError
 from dashboard.jobs.models import Job
 from tests.coordinator.settings.settings_console import SettingsConsole
+from tests.json_types import printed
 
 pytestmark = pytest.mark.django_db
-
-
-def levee(*words: str) -> dict[str, Any]:
-    """The document that a command prints."""
-    out = io.StringIO()
-    call_command(*words, "--json", stdout=out, stderr=io.StringIO())
-    return dict(json.loads(out.getvalue()))
 
 
 def text(*words: str) -> str:
@@ -31,12 +23,12 @@ def test_a_store_is_created_only_with_apply(console: SettingsConsole) -> None:
     name = f"fresh-{console.lake.bucket}"
     words = ("store", name, "create", "--read", "5", "--write", "5", "--tag", "team=lake", "--no-recovery")
 
-    planned = levee(*words)
+    planned = printed(*words)
 
     assert planned["job"] is None
     assert planned["plan"]["equivalents"]["aws_cli"]
     assert name not in console.lake.dynamodb.list_tables()["TableNames"]
-    assert levee(*words, "--apply")["job"]["state"] == "succeeded"
+    assert printed(*words, "--apply")["job"]["state"] == "succeeded"
     assert console.described(name)["ProvisionedThroughput"]["ReadCapacityUnits"] == 5
     assert console.store(name)
 
@@ -54,33 +46,33 @@ def test_a_move_of_ttl_is_shown_and_stopped(console: SettingsConsole) -> None:
     console.lake.dynamodb.update_time_to_live(
         TableName=name, TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True}
     )
-    levee("store", name, "migrate-ttl", "--apply")
+    printed("store", name, "migrate-ttl", "--apply")
 
-    assert levee("store", name)["ttl"]["migration"]["phase"] == "disabling"
-    assert levee("store", name, "stop-migration") == {"phase": "disabling", "stopped": False}
-    assert levee("store", name, "stop-migration", "--apply")["stopped"] is True
-    assert levee("store", name)["ttl"]["migration"] is None
+    assert printed("store", name)["ttl"]["migration"]["phase"] == "disabling"
+    assert printed("store", name, "stop-migration") == {"phase": "disabling", "stopped": False}
+    assert printed("store", name, "stop-migration", "--apply")["stopped"] is True
+    assert printed("store", name)["ttl"]["migration"] is None
 
 
 def test_a_danger_needs_the_name(console: SettingsConsole) -> None:
     name = console.lake.log_store
-    levee("store", name, "recovery", "--on", "--apply")
+    printed("store", name, "recovery", "--on", "--apply")
 
     with pytest.raises(UsageError, match=f"--confirm {name}"):
-        levee("store", name, "recovery", "--off", "--apply")
+        printed("store", name, "recovery", "--off", "--apply")
 
-    assert levee("store", name, "recovery", "--off", "--apply", "--confirm", name)["job"]["state"] == "succeeded"
+    assert printed("store", name, "recovery", "--off", "--apply", "--confirm", name)["job"]["state"] == "succeeded"
 
 
 def test_enqueue_hands_the_change_to_the_workers(console: SettingsConsole) -> None:
     name = console.lake.log_store
 
-    done = levee("store", name, "protect", "--on", "--apply", "--enqueue")
+    done = printed("store", name, "protect", "--on", "--apply", "--enqueue")
 
     assert done["job"]["state"] == "queued"
     assert Job.objects.get(pk=done["job"]["id"]).kind == "change-store"
     with pytest.raises(UsageError, match="goes with --apply"):
-        levee("store", name, "protect", "--on", "--enqueue")
+        printed("store", name, "protect", "--on", "--enqueue")
 
 
 def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: SettingsConsole) -> None:
@@ -89,12 +81,12 @@ def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: Settings
     words = ("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders")
 
     with pytest.raises(UsageError, match=f"last copy of the commit and goes as well. Add --confirm {words[1]}"):
-        levee(*words, "--apply")
+        printed(*words, "--apply")
     assert console.rules() == []
-    assert levee(*words, "--apply", "--confirm", words[1])["job"]["state"] == "succeeded"
+    assert printed(*words, "--apply", "--confirm", words[1])["job"]["state"] == "succeeded"
     assert console.rules()[0]["Expiration"]["Days"] == 3
-    assert levee("bucket", console.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
-    assert levee(*words, "--remove", "--apply")["job"]["state"] == "succeeded"
+    assert printed("bucket", console.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
+    assert printed(*words, "--remove", "--apply")["job"]["state"] == "succeeded"
     assert console.rules() == []
 
 
@@ -105,7 +97,7 @@ def test_a_rule_without_its_last_slash_is_found_by_the_tables_prefix(console: Se
     console.lake.s3.put_bucket_lifecycle_configuration(Bucket=console.lake.bucket, LifecycleConfiguration=rules)
     console.observe()
 
-    document = levee("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--remove", "--apply")
+    document = printed("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--remove", "--apply")
 
     assert document["job"]["state"] == "succeeded"
     assert console.rules() == []
@@ -115,9 +107,9 @@ def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:
     console.lake.table("sales/orders", 3, log_store=True)
     console.observe()
 
-    assert levee("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
+    assert printed("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
     assert console.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
-    assert levee("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["why"] == "nothing-to-do"
+    assert printed("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["why"] == "nothing-to-do"
 
 
 @pytest.mark.slow
@@ -142,14 +134,14 @@ def test_what_makes_no_sense_is_a_usage_error(console: SettingsConsole, words: t
     console.observe()
 
     with pytest.raises(UsageError):
-        levee(*(word.format(store=console.lake.log_store, bucket=console.lake.bucket) for word in words))
+        printed(*(word.format(store=console.lake.log_store, bucket=console.lake.bucket) for word in words))
 
 
 @pytest.mark.slow
 def test_permissions_prints_policies_and_checks_them(console: SettingsConsole) -> None:
     assert f'table/{console.lake.log_store}"' in text("permissions")
 
-    checked = levee("permissions", "--check")
+    checked = printed("permissions", "--check")
 
     assert {one["held"] for one in checked["permissions"]} <= {"yes", "unknown"}
     assert checked["features"][0]["lines"]

@@ -49,11 +49,3 @@ def test_a_new_store_can_have_a_key_of_kms(console):
     console.applied(CreateStore(name, encryption=key))
 
     assert console.described(name)["SSEDescription"]["KMSMasterKeyArn"] == key
-
-
-def test_what_delta_would_have_made_stands_beside_it(console):
-    beside = {row[0]: row[1:] for row in console.plan_of(CreateStore("another-store"))["beside"]}
-
-    assert beside["Capacity"] == ["Provisioned with 5 read and 5 write units a second", "On demand"]
-    assert beside["Deletion protection"] == ["Off", "On"]
-    assert beside["TTL"] == ["Off: no writer switches it on", "On expireTime"]

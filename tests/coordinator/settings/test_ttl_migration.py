@@ -69,15 +69,6 @@ def test_it_waits_for_dynamodb_and_ends_on_expire_time(store, world):
     assert migration.detail == "TTL is on expireTime, read back from DynamoDB."
 
 
-def test_it_says_where_it_is_and_when_it_asks_again(store, world):
-    migration = begun(store)
-    ticks(migration, world, 30)
-
-    assert migration.phase == "enabling"
-    assert "one change in about an hour" in migration.detail
-    assert migration.next_at > migration.checked_at
-
-
 @pytest.mark.parametrize("crash_at", range(8))
 def test_a_crash_at_any_tick_before_the_note_changes_nothing_of_the_end(store, world, monkeypatch, crash_at):
     """The change may have been sent and not noted; the lease runs out, and the next tick goes by what DynamoDB says."""

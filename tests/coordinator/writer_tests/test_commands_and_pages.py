@@ -1,9 +1,7 @@
 """`levee writer-test` and the pages of tests, beside moto: asked for, looked at, cleaned up."""
 
 import io
-import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -27,6 +25,7 @@ from lake.aws.access import open_lake
 from tests.builders.people import signed_in
 from tests.coordinator.settings.conftest import own_temp_key
 from tests.coordinator.settings.settings_console import SettingsConsole
+from tests.json_types import printed
 
 pytestmark = pytest.mark.django_db
 
@@ -36,10 +35,6 @@ def levee(*words: str) -> tuple[str, str]:
     out, err = io.StringIO(), io.StringIO()
     call_command(*words, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
-
-
-def document(*words: str) -> dict[str, Any]:
-    return dict(json.loads(levee(*words, "--json")[0]))
 
 
 @pytest.fixture
@@ -78,7 +73,7 @@ def test_the_script_alone_is_on_stdout_and_the_test_in_the_audit_log(console: Se
 def test_the_scratch_table_lies_where_it_was_asked_for(
     console: SettingsConsole, words: tuple[str, ...], start: str
 ) -> None:
-    found = document("writer-test", "--store", console.lake.log_store, *words)
+    found = printed("writer-test", "--store", console.lake.log_store, *words)
 
     assert found["uri"] == start + found["token"]
     assert f'"{found["uri"]}"' in found["script"]
@@ -113,7 +108,7 @@ def test_a_test_that_was_not_run_fails_the_check(test: WriterTest) -> None:
 
 
 def test_a_lock_that_was_taken_is_said_with_its_evidence(committed: WriterTest) -> None:
-    found = document("writer-test", "--check", committed.token)
+    found = printed("writer-test", "--check", committed.token)
 
     assert found["state"] == "lock-taken"
     assert found["evidence"]["versions"] == [0, 1, 2, 3, 4]
@@ -147,18 +142,18 @@ def test_cleaning_up_is_planned_first_and_then_proven(console: SettingsConsole, 
     console.lake.table("sales/orders", 2, log_store=True)
     before = console.state()
 
-    planned = document("writer-test", "--clean", committed.token)
+    planned = printed("writer-test", "--clean", committed.token)
     assert console.state() == before
     assert planned["job"] is None
     assert "5 objects, 0 registrations and 5 log store items" in planned["plan"]["calls"][0]["says"]
 
-    assert document("writer-test", "--clean", committed.token, "--apply")["job"]["state"] == "succeeded"
+    assert printed("writer-test", "--clean", committed.token, "--apply")["job"]["state"] == "succeeded"
     committed.refresh_from_db()
     assert not [key for key, _ in console.state()[0] if "_levee_writer_test" in key]
     assert len([key for key, _ in console.state()[0] if key.startswith("sales/orders/")]) == 2
     assert len(console.lake.dynamodb.scan(TableName=console.lake.log_store)["Items"]) == 2
     assert (committed.state, committed.cleaned_at is None) == ("lock-taken", False)
-    assert document("writer-test", "--clean", committed.token)["refusal"]["why"] == "nothing-to-do"
+    assert printed("writer-test", "--clean", committed.token)["refusal"]["why"] == "nothing-to-do"
 
 
 def test_a_script_at_work_is_not_cleaned_up(console, committed: WriterTest, monkeypatch) -> None:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.scratch import LeftObject, Leftovers, ScratchFolder, StoresToAsk
+from coordinator.scratch import LeftObject, Leftovers, ScratchFolder, StoredEntry, StoresToAsk
 from coordinator.writer_tests.cleaning import RemoveScratch
-from coordinator.writer_tests.judging import ScratchCommit, StoredEntry, WriterTestFacts, WriterTestState, judge
+from coordinator.writer_tests.judging import ScratchCommit, WriterTestFacts, WriterTestState, judge
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import LogStoreEntry, Registration
 from lake.delta.names import commit_name
