@@ -54,6 +54,11 @@ class VersionRow:
         return self.state not in UNPUBLISHED
 
     @property
+    def is_troubled(self) -> bool:
+        """Whether it needs a look."""
+        return self.state not in (VersionState.PUBLISHED, VersionState.ENTRY_EXPIRED)
+
+    @property
     def entry(self) -> Entry | None:
         return self.entries[0] if self.entries else None
 

@@ -21,8 +21,7 @@ KEPT = (
     "tests/lake/spark/test_jvm_death.py::test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_by_"
     "another",
     "tests/lake/spark/test_backup_live.py",
-    # A viewer, an operator, an admin; every page by axe.
-    "tests/browser/test_roles.py::test_a_viewer_sees_why_nothing_can_be_observed",
+    # An operator, an admin; every page by axe.
     "tests/browser/test_journey.py::test_from_sign_in_to_the_end_of_a_job[with-script]",
     "tests/browser/test_who_is_told.py::test_an_admin_adds_a_person_who_comes_in_by_a_link",
     "tests/browser/test_accessibility.py::test_every_page_is_sound_and_quiet[light]",

@@ -1,9 +1,12 @@
 """Connections as pages show them: what they reach, the permissions that each feature needs, and which are held."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from coordinator.settings.iam import trust_document
@@ -13,35 +16,16 @@ from dashboard.jobs.models import Job, JobState
 
 CHECK_KIND = "check-permissions"
 ORDER = ("no", "unknown", "yes")
-LOOKS = {
-    "yes": ("ok", "s-ok", "Held"),
-    "no": ("crit", "s-failed", "Missing"),
-    "unknown": ("idle", "s-unknown", "Not known"),
-}
-HOW = {"simulated": "simulated by IAM"}
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionLine:
-    """One action on one resource, with how it looks and how that was found out; a fresh connection has none of it."""
-
-    action: str
-    resource: str
-    tone: str
-    shape: str
-    word: str
-    how: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureLines:
-    """One feature: its policy as text, and its permissions as last checked."""
+    """One feature: its policy as text, and its permissions as last checked, the missing ones first."""
 
     feature: str
     title: str
     policy: str
-    lines: tuple[PermissionLine, ...]
+    lines: list[Mapping[str, str]]
     missing: int
     unknown: int
 
@@ -50,26 +34,20 @@ class FeatureLines:
         return len(self.lines) - self.missing - self.unknown
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionRow:
-    """One connection of the list, with what it holds."""
-
-    connection: Connection
-    tables: int
-    stores: int
-    buckets: int
-
-
-def connection_rows(connections: Iterable[Connection]) -> list[ConnectionRow]:
-    return [
-        ConnectionRow(
-            one,
-            DeltaTable.objects.filter(connection=one, gone_at=None).count(),
-            CommitStore.objects.filter(connection=one).count(),
-            Bucket.objects.filter(connection=one).count(),
+def with_numbers(connections: "QuerySet[Connection]") -> list[Connection]:
+    """Each with the numbers of what it holds: `table_count`, `store_count` and `bucket_count`."""
+    return list(
+        connections.annotate(
+            table_count=_number_of(DeltaTable.objects.filter(gone_at=None)),
+            store_count=_number_of(CommitStore.objects.all()),
+            bucket_count=_number_of(Bucket.objects.all()),
         )
-        for one in connections
-    ]
+    )
+
+
+def _number_of(rows: "QuerySet[Any]") -> Coalesce:
+    own = rows.filter(connection=OuterRef("pk")).order_by().values("connection")
+    return Coalesce(Subquery(own.annotate(number=Count("pk")).values("number")), 0)
 
 
 def newest_check(connection: Connection) -> Job | None:
@@ -115,13 +93,7 @@ def _feature(policy: Any, permissions: list[Mapping[str, str]]) -> FeatureLines:
         feature=policy.feature,
         title=policy.title,
         policy=_as_json(policy.document),
-        lines=tuple(_line(one) for one in own),
+        lines=own,
         missing=held.count("no"),
         unknown=held.count("unknown"),
     )
-
-
-def _line(one: Mapping[str, str]) -> PermissionLine:
-    tone, shape, word = LOOKS[one["held"]]
-    how = HOW.get(one["how"], "")
-    return PermissionLine(one["action"], one["resource"], tone, shape, word, how, one["reason"])

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.dateparse import parse_datetime
-
 from coordinator.models import Commit, DeltaTable, TableFinding
 from coordinator.protocols.verdict import LOUD
 from coordinator.repairs.guides import Guide, guide_of, in_words
@@ -19,26 +17,17 @@ _SPINNING = "writers-spinning"
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
-    """Files of one version that a spinning writer has left behind; `newest_at` is when S3 got the newest one."""
-
-    version: int | None
-    files: int
-    newest_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Incident:
     """The worst finding and its guide. `writers` are the newest commits of those at work.
 
-    `trail` is what a writer leaves that retries one version, None for none; `expires_at` is when TTL may take the first
-    entry of the version, `member` the alert's problem about it.
+    `trail` tells of the files of a writer that retries one version, None for none; `expires_at` is when TTL may take
+    the first entry of the version, `member` the alert's problem about it.
     """
 
     finding: TableFinding
     guide: Guide
     writers: tuple[Commit, ...]
-    trail: Trail | None
+    trail: TableFinding | None
     expires_at: datetime | None
     member: Member | None
 
@@ -56,15 +45,10 @@ def incident_of(table: DeltaTable, findings: Sequence[TableFinding]) -> Incident
         worst,
         guide_of(worst),
         _writers(table),
-        next((_trail(one) for one in findings if one.code == _SPINNING), None),
+        next((one for one in findings if one.code == _SPINNING), None),
         _expires_at(table, worst),
         Member.objects.select_related("alert").filter(key=f"finding:{worst.pk}").order_by("-id").first(),
     )
-
-
-def _trail(finding: TableFinding) -> Trail:
-    newest_at = parse_datetime(str(finding.evidence.get("newest_at", "")))
-    return Trail(finding.version, int(finding.evidence.get("files", 0)), newest_at)
 
 
 def _writers(table: DeltaTable) -> tuple[Commit, ...]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 
 from changes.gate import read_at
 from changes.pages import PlanPage
@@ -18,17 +17,9 @@ from dashboard.jobs.models import ACTIVE, Job, JobState
 
 
 @dataclass(frozen=True, slots=True)
-class CopyRow:
-    """One saved copy as the page lists it; `what` is the kind in words."""
-
-    document: CopyDocument
-    what: str
-    saved_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class CopyList:
-    """What the last listing found. `under_way` is one that has not ended, `failed` one that ended after it in error.
+    """What the last listing found: each copy with its kind. `under_way` is one that has not ended, `failed` one
+    that ended after it in error.
 
     `unreadable` are objects beside the copies that are none. `left_out` were seen and are not shown; `more` says that
     there are others still.
@@ -37,7 +28,7 @@ class CopyList:
     job: Job | None
     under_way: Job | None
     failed: Job | None
-    copies: tuple[CopyRow, ...]
+    copies: tuple[tuple[CopyDocument, str], ...]
     unreadable: tuple[CopyDocument, ...]
     refused: str
     left_out: int
@@ -56,18 +47,13 @@ def copy_list(table: DeltaTable) -> CopyList:
         job=last,
         under_way=jobs.filter(state__in=ACTIVE).first(),
         failed=newest if ended_badly else None,
-        copies=tuple(_row(one) for one in found if not one["unreadable"]),
+        copies=tuple((one, CopyKind(one["kind"] or "").label) for one in found if not one["unreadable"]),
         unreadable=tuple(one for one in found if one["unreadable"]),
         refused=refused[0]["reason"] if refused else "",
         left_out=result.get("left_out", 0),
         more=result.get("more", False),
         read_at=read_at(last) if last else None,
     )
-
-
-def _row(document: CopyDocument) -> CopyRow:
-    what = CopyKind(document["kind"] or "").label.capitalize()
-    return CopyRow(document, what, parse_datetime(document["saved_at"] or ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ POLL_SECONDS = 2
 
 @require_safe
 def connections(request: HttpRequest) -> HttpResponse:
-    rows = queries.connection_rows(connections_of(request))
-    return render(request, "coordinator/connections.html", {"rows": rows})
+    shown = {"connections": queries.with_numbers(connections_of(request))}
+    return render(request, "coordinator/connections.html", shown)
 
 
 @require_POST

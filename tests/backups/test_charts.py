@@ -33,8 +33,3 @@ def test_several_runs_of_a_day_are_counted_and_lead_to_the_worst():
     worst = run("failed", 2, 1)
     cell = drawn(run("complete", 2), worst, run("complete", 2, 2)).cells[-3]
     assert (cell.kind, cell.run, cell.title) == ("failed", worst, "Wed 18 Nov: 2 of 3 runs copied")
-
-
-def test_the_summary_counts_what_is_drawn():
-    said = drawn(run("complete", 1), run("complete_with_gaps", 2), run("failed", 3), run("complete", 40)).summary
-    assert said == "plan, 30 days: 1 copied, 1 with gaps, 1 failed, 26 without a run"

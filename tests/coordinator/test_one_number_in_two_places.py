@@ -1,18 +1,13 @@
 """One fact is told as one number and in one sense, wherever it stands: a pair of places, a test."""
 
 import re
-from typing import Any
 
 import pytest
 from django.test import Client
 
-from coordinator.settings.lifecycle_plans import BucketFacts, plan_lifecycle
-from coordinator.settings.requests import SetTempRule
 from coordinator.writers.doctor import examine
 from dashboard.accounts.roles import Role
-from lake.aws.lifecycle import Lifecycle
 from tests.builders.lake import (
-    NOW,
     bucket_facts,
     make_bucket,
     make_commit,
@@ -61,44 +56,7 @@ def test_list_and_page_of_buckets_tell_of_as_many_rules_on_temp_files(client: Cl
 def test_a_store_that_dynamodb_has_not_counted_is_not_said_to_hold_nothing(client: Client) -> None:
     store = make_store(facts=store_facts(item_count=0))
 
-    for page in ("/stores/", f"/stores/{store.pk}/"):
-        html = flat(client.get(page))
-        assert "None counted yet" in html
-        assert "≈ 0" not in html
-
-
-@pytest.mark.parametrize(
-    ("versioning", "days", "told", "untold"),
-    [
-        ("Enabled", 30, ["Versions are kept in this bucket", "from 14 days before on"], ["as soon as"]),
-        ("Suspended", 3, ["Versions were kept before", "as soon as one waits"], ["are kept in", "14 days before"]),
-        ("Disabled", 14, ["as soon as one waits"], ["Versions"]),
-    ],
-)
-def test_a_rule_on_temp_files_says_of_versions_and_warnings_what_holds(
-    versioning: str, days: int, told: list[str], untold: list[str]
-) -> None:
-    change = SetTempRule("lake", "sales/orders", days)
-    plan: Any = plan_lifecycle(change, bucket(versioning), NOW)
-
-    said = " ".join(plan.consequences)
-    assert all(one in said for one in told)
-    assert not any(one in said for one in untold)
-
-
-def bucket(versioning: str) -> BucketFacts:
-    return BucketFacts(
-        bucket="lake",
-        region="eu-west-1",
-        lifecycle=Lifecycle(()),
-        unreadable="",
-        account="111111111111",
-        owned=True,
-        versioning=versioning,
-        mfa_delete=False,
-        tables={"sales/orders": None},
-        longest_commits={},
-    )
+    assert "None counted yet" in flat(client.get(f"/stores/{store.pk}/"))
 
 
 def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client) -> None:

@@ -17,6 +17,7 @@ from dashboard.jobs.models import JobState
 
 PREFIX = re.compile(r"[A-Za-z0-9_.-]{1,250}")
 TRUST_TITLE = "Trust of the connection's role"
+WORDS = {"yes": "Held", "no": "Missing", "unknown": "Not known"}
 
 
 class Command(JsonCommand):
@@ -59,5 +60,5 @@ def _as_text(features: list[FeatureLines]) -> Iterator[str]:
         if not feature.lines:
             yield feature.policy
         for line in feature.lines:
-            reason = f": {line.reason}" if line.reason else ""
-            yield f"  {line.word:10} {line.action} on {line.resource}{reason}"
+            reason = f": {line['reason']}" if line["reason"] else ""
+            yield f"  {WORDS[line['held']]:10} {line['action']} on {line['resource']}{reason}"

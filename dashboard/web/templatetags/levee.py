@@ -6,6 +6,7 @@ from json import dumps
 from django import template
 from django.template import Context
 from django.templatetags.static import static
+from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -65,8 +66,13 @@ def took(started: datetime | None, ended: datetime | None) -> str:
 
 
 @register.simple_tag
-def ago(moment: datetime | None, empty: str = text.UNKNOWN) -> SafeString:
-    """Write a time relative to now with the exact UTC as its title; without one, `empty` in grey."""
+def ago(moment: datetime | str | None, empty: str = text.UNKNOWN) -> SafeString:
+    """Write a time, as such or as a document has it, relative to now with the exact UTC as its title.
+
+    Without one, `empty` stands in grey.
+    """
+    if isinstance(moment, str):
+        moment = parse_datetime(moment)
     if moment is None:
         return format_html('<span class="dim">{}</span>', empty)
     stamp = text.utc(moment)
