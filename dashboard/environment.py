@@ -68,11 +68,6 @@ def env_prices(name: str) -> dict[str, str]:
     return {item: price for item, _, price in pairs}
 
 
-def env_secret(name: str, file: Path) -> str:
-    """Return the secret in NAME, or in the file NAME_FILE names, or one made once and kept in `file`, mode 600."""
-    return env_given(name) or kept_secret(file)
-
-
 def env_given(name: str) -> str:
     """Return the text in NAME, or in the file that NAME_FILE names, or an empty one."""
     if value := os.environ.get(name):

@@ -6,14 +6,23 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from dashboard.environment import database, env_bool, env_given, env_int, env_list, env_prices, env_secret, private_home
+from dashboard.environment import (
+    database,
+    env_bool,
+    env_given,
+    env_int,
+    env_list,
+    env_prices,
+    kept_secret,
+    private_home,
+)
 from dashboard.processes.redis import broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LEVEE_HOME = private_home(Path(os.environ.get("LEVEE_HOME", BASE_DIR / "var")).resolve())
 
 DEBUG = env_bool("LEVEE_DEBUG", False)
-SECRET_KEY = env_secret("LEVEE_SECRET_KEY", LEVEE_HOME / "secret-key")
+SECRET_KEY = env_given("LEVEE_SECRET_KEY") or kept_secret(LEVEE_HOME / "secret-key")
 # Keys the seals of the audit log, also after LEVEE_SECRET_KEY was changed: it is given the old one then.
 AUDIT_SECRET = env_given("LEVEE_AUDIT_SECRET") or SECRET_KEY
 ALLOWED_HOSTS = env_list("LEVEE_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
@@ -39,7 +48,7 @@ SMTP_URL = env_given("LEVEE_SMTP_URL")
 SANDBOX_SMTP_FILE = LEVEE_HOME / "sandbox" / "smtp"
 MAIL_FROM = os.environ.get("LEVEE_MAIL_FROM", "Levee <levee@localhost>")
 WEBHOOK_ORIGINS = env_list("LEVEE_WEBHOOK_ORIGINS")
-WEBHOOK_SECRET = env_secret("LEVEE_WEBHOOK_SECRET", LEVEE_HOME / "webhook-secret")
+WEBHOOK_SECRET = env_given("LEVEE_WEBHOOK_SECRET") or kept_secret(LEVEE_HOME / "webhook-secret")
 DEAD_MAN_URL = env_given("LEVEE_DEAD_MAN_URL")
 DIGEST_HOUR = env_int("LEVEE_DIGEST_HOUR", 6, least=0, most=23)
 

@@ -54,19 +54,11 @@ def _queue(often: Recipient.Digest, length: timedelta, now: datetime) -> int:
 
 def digest_of(since: datetime, now: datetime) -> tuple[str, str]:
     """Return subject and text of a digest about what happened since."""
-    content = _content(since, now)
-    open_now, ended = content["open_count"], content["ended_count"]
-    subject = f"[Levee] {open_now:,} active, {ended:,} resolved since {since:%d %b %H:%M} UTC"
-    return subject, render_to_string("alerts/digest.txt", content)
-
-
-def _content(since: datetime, now: datetime) -> dict[str, object]:
     is_open = Alert.objects.filter(resolved_at=None)
     ended = Alert.objects.filter(resolved_at__gte=since).order_by("resolved_at")
     sent = Message.objects.filter(finished_at__gte=since).order_by().values_list("state").annotate(number=Count("pk"))
-    return {
+    content = {
         "since": since,
-        "now": now,
         "open": is_open.order_by("rank", "opened_at")[:LISTED],
         "open_count": is_open.count(),
         "ended": ended[:LISTED],
@@ -75,3 +67,5 @@ def _content(since: datetime, now: datetime) -> dict[str, object]:
         "sections": [text for section in _sections.values() if (text := section(since, now))],
         "url": settings.PUBLIC_URL,
     }
+    subject = "[Levee] {open_count:,} active, {ended_count:,} resolved since {since:%d %b %H:%M} UTC"
+    return subject.format(**content), render_to_string("alerts/digest.txt", content)

@@ -33,24 +33,16 @@ def home_lock(home: Path) -> Iterator[None]:
 
 def require_free(port: int) -> None:
     """Raises RunError where something listens on the loopback port, or this user may not."""
-    if is_free(port):
-        return
-    raise RunError(
-        f"Port {port} on 127.0.0.1 is taken: stop the program that listens there, "
-        f"or choose another port, as in PORT={port + 1 if port < 65535 else 8000} make run."
-    )
-
-
-def is_free(port: int) -> bool:
-    """Whether a server could listen on the loopback port now."""
     with socket.socket() as probe:
         # Servers set this too: connections of a stopped server that linger do not count as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+        except OSError as error:
+            raise RunError(
+                f"Port {port} on 127.0.0.1 is taken: stop the program that listens there, "
+                f"or choose another port, as in PORT={port + 1 if port < 65535 else 8000} make run."
+            ) from error
 
 
 def free_port() -> int:

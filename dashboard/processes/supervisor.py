@@ -49,10 +49,9 @@ class _Running:
 class Supervisor:
     """The processes of one Levee; `grace_period` is how many seconds each may take to stop before it is killed."""
 
-    def __init__(self, out: TextIO, *, grace_period: float = 10.0, name_width: int = 14) -> None:
+    def __init__(self, out: TextIO, *, grace_period: float = 10.0) -> None:
         self.grace_period = grace_period
         self._out = out
-        self._name_width = name_width
         self._printing = threading.Lock()
         self._running: list[_Running] = []
         self._stop_requests = 0
@@ -62,7 +61,7 @@ class Supervisor:
     def say(self, text: str, name: str = "levee") -> None:
         """Print one line under a process's name; a terminal that has gone is no reason to fail."""
         with self._printing, suppress(OSError, ValueError):
-            self._out.write(f"{name:<{self._name_width}} | {text}\n")
+            self._out.write(f"{name:<14} | {text}\n")
             self._out.flush()
 
     # -- starting
