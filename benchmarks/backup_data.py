@@ -72,8 +72,10 @@ def _make(home: Path, rows: int) -> None:
         "sourceBucket": SOURCE,
         "destinationBucket": f"arn:aws:s3:::{BUCKET}",
         "version": "2016-11-30",
+        "creationTimestamp": "1514944800000",
         "fileFormat": "Parquet",
-        "fileSchema": "",
+        "fileSchema": "required binary bucket; required binary key; optional int64 size; optional binary e_tag; "
+        "optional int64 last_modified_date",
         "files": [
             {"key": f"{home.name}/data/{name}", "size": (home / "data" / name).stat().st_size, "MD5checksum": ""}
             for name in names
