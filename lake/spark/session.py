@@ -91,11 +91,7 @@ def _s3a_settings(endpoint: LakeEndpoint) -> dict[str, str]:
 def start_session(
     settings: dict[str, str], name: str = "levee", *, step: Callable[[str], None] = lambda name: None
 ) -> Any:
-    """Start this process's JVM and Spark, about 8 s, and return the session; `step` hears each part as it begins.
-
-    pyspark is imported only here.
-    """
-    step("Load pyspark")
+    """Start this process's JVM and Spark, about 8 s, and return the session; `step` hears each part as it begins."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession

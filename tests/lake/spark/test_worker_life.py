@@ -22,7 +22,7 @@ from tests.waiting import scaled, wait_until
 
 pytestmark = pytest.mark.spark
 
-START = ["Start Python", "Load pyspark", "Start Java", "Start Spark", "Open the session"]
+START = ["Start Python", "Start Java", "Start Spark", "Open the session"]
 ABSENT = f"s3a://{PROD}/tests/worker/absent"
 UNKNOWN = SparkJob("dance")
 
@@ -78,7 +78,7 @@ def test_a_job_nobody_knows_fails_by_name_and_leaves_the_worker_warm(warm_worker
     assert warm_worker.is_warm
 
 
-@pytest.mark.parametrize("step", ["Load pyspark", "Start Spark"])
+@pytest.mark.parametrize("step", ["Start Java", "Start Spark"])
 def test_a_worker_killed_while_it_starts_fails_the_job_and_leaves_no_jvm(worker: SparkWorker, step: str) -> None:
     killed: list[int] = []
     outcome = worker.run(UNKNOWN, killing_at(worker, step, killed))
