@@ -1,12 +1,11 @@
 """The writer stops after each step in the state the protocol names; the next one takes over as upstream does."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
 
 from sandbox import ground
-from sandbox.log_store_writer import CommitExistsError, LogStoreTable, Step, file_name
+from sandbox.log_store_writer import LogStoreTable, Step, file_name
 from tests.sandboxlake import sandbox_lake
 
 pytestmark = pytest.mark.process
@@ -60,20 +59,3 @@ def test_the_next_reader_finishes_what_a_dead_writer_began(table: LogStoreTable)
     table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
     table.refresh()
     assert (table.read(file_name(1)), complete(table, 1)) == (SECOND, True)
-
-
-def test_two_writers_of_one_version_have_one_winner(table: LogStoreTable) -> None:
-    first, second = table.write(1, SECOND), table.write(1, b"other\n")
-    while next(second) is not Step.TEMP_FILE_WRITTEN:
-        continue
-    assert list(first)[-1] is Step.COMPLETED
-    with pytest.raises(CommitExistsError):
-        next(second)
-    assert table.read(file_name(1)) == SECOND
-
-
-def test_another_scheme_is_another_lock_domain(table: LogStoreTable) -> None:
-    table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
-    other = replace(table, scheme="s3")
-    other.commit(1, b"other\n")
-    assert other.read(file_name(1)) == b"other\n"

@@ -16,12 +16,6 @@ def client() -> Client:
     return client
 
 
-def test_an_object_comes_back_under_a_name_with_spaces_and_unicode(client: Client) -> None:
-    client.put("lake", "Kundenaufträge 2026/a+b%20c", b"data")
-    assert client.get("lake", "Kundenaufträge 2026/a+b%20c") == b"data"
-    assert list(client.list("lake", "Kundenaufträge")) == [("Kundenaufträge 2026/a+b%20c", 4)]
-
-
 def test_an_object_can_be_dated_back(client: Client) -> None:
     moment = datetime(2026, 3, 1, 12, tzinfo=UTC)
     client.put("lake", "old file", b"", modified_at=moment.timestamp())
