@@ -234,8 +234,8 @@ def _brought_text(document: ConfJson) -> Iterator[str]:
     if document["brought"]:
         yield from ("", "# names from documents")
     for one in document["brought"]:
-        instead = f" Write {one['instead']}." if one["instead"] else ""
-        yield f"#   {one['name']}: read by {one['read_by']}. {one['does']}{instead}"
+        instead = f" Write {one.instead}." if one.instead else ""
+        yield f"#   {one.name}: read by {one.read_by}. {one.does}{instead}"
     yield from ("", "# credentials on AWS")
     for provider in document["providers"]:
         dynamodb = f" DynamoDB: {provider['dynamodb']}." if provider["dynamodb"] else ""
