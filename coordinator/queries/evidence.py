@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.models import CommitStore, DeltaTable, Entry
-from coordinator.protocols.names import commit_name
 from coordinator.versions import UNPUBLISHED, VersionRow, VersionState
 from dashboard.web.states import look_of
 from lake.delta.facts import Mechanism
+from lake.delta.names import commit_name
 
 TROUBLED_SHOWN = 5
 _VERSIONED = re.compile(r"[0-9]{20}\.")

@@ -11,10 +11,10 @@ from typing import Any
 
 from coordinator.models import TableFinding
 from coordinator.protocols.last_copies import OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS
-from coordinator.protocols.names import commit_name
 from coordinator.protocols.verdict import LOUD
 from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.repairs.offers import NoOffer, Offer, offers_of, without_repair
+from lake.delta.names import commit_name
 
 OPERATOR, ADMIN, OF_THE_BUCKET, OF_THE_WRITERS = (
     "An operator",

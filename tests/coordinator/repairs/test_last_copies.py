@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from coordinator.models import DeltaTable, TableFinding
-from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.protocols import coordinated_commits, log_store
 from coordinator.repairs.kinds import remove_orphans
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.roles import Role
@@ -27,7 +27,7 @@ RIVAL = f"{LOG}/_staged_commits/{2:020d}.rival.json"
 @pytest.fixture(autouse=True)
 def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto gives every object the time of now."""
-    for module in (remove_orphans, coordinated_commits, log_store_items):
+    for module in (remove_orphans, coordinated_commits, log_store):
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 

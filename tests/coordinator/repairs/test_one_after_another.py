@@ -5,7 +5,7 @@ import time
 import pytest
 
 from coordinator.models import CommitStore, DeltaTable
-from coordinator.protocols import log_store_items
+from coordinator.protocols import log_store
 from coordinator.repairs.kinds import remove_orphans
 from tests.builders.delta import UUID, add, commit_bytes, commit_info, first_commit_bytes
 from tests.coordinator.repairs.console import Console
@@ -19,7 +19,7 @@ RIVAL = f".tmp/{2:020d}.json.rival"
 @pytest.fixture(autouse=True)
 def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto gives every object the time of now."""
-    for module in (remove_orphans, log_store_items):
+    for module in (remove_orphans, log_store):
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coordinator.models import DeltaTable, ProvenanceRow
-from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.protocols import coordinated_commits, log_store
 from coordinator.repairs.kinds import remove_orphans
 from coordinator.rescue import actions
 from dashboard.accounts.actor import Actor
@@ -23,7 +23,7 @@ TELEMETRY = "ops/telemetry"
 
 def let_young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto gives every object the time of now."""
-    for module in (remove_orphans, coordinated_commits, log_store_items):
+    for module in (remove_orphans, coordinated_commits, log_store):
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)
 
 
