@@ -5,10 +5,9 @@ from dataclasses import asdict
 from coordinator.coordination.pasting import cluster_conf, pairs_of, pyspark, spark_submit
 from coordinator.coordination.releases import Release
 from coordinator.coordination.session_conf import WriterConfig, default_properties, settings_for, warnings_for
-from coordinator.writers.contract import BroughtDocument, ConfJson
-from coordinator.writers.names import PROVIDERS, brought
+from coordinator.writers.contract import ConfJson
+from coordinator.writers.names import BROUGHT, PROVIDERS
 from coordinator.writers.platforms import platforms_for
-from dashboard.commands import document_of
 from lake.delta.facts import Mechanism
 
 
@@ -30,7 +29,7 @@ def conf_document(mechanism: Mechanism, config: WriterConfig, release: Release) 
         "spark_submit": spark_submit(pairs, packages),
         "pyspark_session": pyspark(pairs, packages),
         "cluster_conf": cluster_conf(pairs, packages),
-        "brought": [document_of(BroughtDocument, one) for one in brought(mechanism)],
+        "brought": BROUGHT.get(mechanism, ()),
         "providers": _providers(mechanism, release),
         "platforms": platforms_for(mechanism, config, pairs, packages),
     }

@@ -15,7 +15,7 @@ from coordinator.models import CommitStore, DeltaTable, Entry, ProvenanceRow
 from coordinator.observation.provenance_rows import provenance_of_row
 from coordinator.observation.surveys import Place
 from coordinator.observation.targets import RowElsewhere
-from coordinator.protocols.accepted_elsewhere import with_acceptances_of
+from coordinator.protocols.provenance import with_acceptances_of
 from dashboard.connections.models import Connection
 from lake.delta.facts import HeldElsewhere, LockDomain, Provenance
 from lake.delta.uri import TableUri

@@ -27,7 +27,6 @@ from coordinator.observation.witnesses import (
     what_was_asked,
 )
 from coordinator.protocols.absence import Missed
-from coordinator.protocols.accepted_elsewhere import with_elsewhere
 from coordinator.protocols.coordinator_conf import coordinator_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
@@ -41,7 +40,13 @@ from coordinator.protocols.needed_facts import (
     wanted_infos,
 )
 from coordinator.protocols.overwritten import proven_copies, with_proofs
-from coordinator.protocols.provenance import Surroundings, is_another_table, of_an_earlier_table, provenance_of
+from coordinator.protocols.provenance import (
+    Surroundings,
+    is_another_table,
+    of_an_earlier_table,
+    provenance_of,
+    with_elsewhere,
+)
 from coordinator.protocols.verdict import State, Verdict
 from coordinator.repairs.planning import with_possible_repairs
 from lake.aws.access import Lake

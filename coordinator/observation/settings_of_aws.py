@@ -154,8 +154,9 @@ def _describe_store(store: CommitStore, lake: Lake, now: datetime) -> ReadStore:
 
 def _judge_store(store: CommitStore, now: datetime, read: ReadStore) -> Judged:
     description, load = read
-    state, summary, findings = diagnose_store(store.kind, description)
-    facts = {**_as_json(description), "findings": [_as_json(finding) for finding in findings], "load": load}
+    described = _as_json(description)
+    state, summary, findings = diagnose_store(store.kind, described)
+    facts = {**described, "findings": [_as_json(finding) for finding in findings], "load": load}
     return facts | _ttl_since(store.facts, facts, now), state, summary
 
 

@@ -10,7 +10,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from coordinator.models import Commit, DeltaTable
 from coordinator.protocols.absence import Missed
-from coordinator.protocols.accepted_elsewhere import KnownElsewhere
+from coordinator.protocols.provenance import KnownElsewhere
 from coordinator.protocols.verdict import Absence, State
 from lake.delta.coordinator_properties import coordinator_table_id
 from lake.delta.facts import (

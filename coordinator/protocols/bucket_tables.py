@@ -57,17 +57,14 @@ def stored_ranges(ranges: Iterable[SizeRange]) -> Stored:
     return [[one.storage_class, one.least, one.most, round(one.oldest_at.timestamp() * 1_000)] for one in ranges]
 
 
-def read_ranges(stored: object) -> tuple[SizeRange, ...] | None:
-    """The ranges as stored; None where none were, or they cannot be read."""
-    if not isinstance(stored, list):
+def read_ranges(stored: Stored | None) -> tuple[SizeRange, ...] | None:
+    """The ranges as stored; None where none were."""
+    if stored is None:
         return None
-    try:
-        return tuple(
-            SizeRange(str(name), int(least), int(most), datetime.fromtimestamp(oldest / 1_000, UTC))
-            for name, least, most, oldest in stored
-        )
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
+    return tuple(
+        SizeRange(str(name), int(least), int(most), datetime.fromtimestamp(int(oldest) / 1_000, UTC))
+        for name, least, most, oldest in stored
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from coordinator.protocols.archive_tiers import (
@@ -18,9 +18,7 @@ from coordinator.protocols.deadlines import AtRisk, Deadline, moment_in_words, n
 from coordinator.protocols.judgement import (
     GRACE_SECONDS,
     Assessment,
-    as_mapping,
     assessed,
-    not_assessed,
     note,
     unread_facts,
     unread_finding,
@@ -52,48 +50,33 @@ class BucketVerdict:
     judge_again_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What one rule or configuration contributes."""
-
-    findings: tuple[Finding, ...] = ()
-    deadlines: tuple[Deadline, ...] = ()
+_Part = tuple[Iterable[Finding], Sequence[Deadline]]
+"""What one rule or configuration contributes."""
 
 
 def judge_bucket(
-    description: object,
-    tables: Sequence[TableInBucket] = (),
-    *,
-    error: str = "",
-    now: datetime | None = None,
-    stores_region: str = "",
+    facts: Mapping[str, Any], tables: Sequence[TableInBucket], *, now: datetime, stores_region: str = ""
 ) -> BucketVerdict:
-    """Judge one bucket by `lake.aws.buckets.BucketDescription`, or the same as JSON.
+    """Judge one bucket by `lake.aws.buckets.BucketDescription` as JSON.
 
-    `tables` are the tables in it; `error` is the refusal where nothing could be described; `stores_region` is where the
-    commit stores of its tables are, "" where that is not known.
+    `tables` are the tables in it; `stores_region` is where the commit stores of its tables are, "" where that is not
+    known.
     """
-    if error:
-        return BucketVerdict(not_assessed(error))
-    facts = as_mapping(description)
-    if not facts:
-        return BucketVerdict(not_assessed("the description of the bucket is empty."))
-    moment = now or datetime.now(UTC)
     raw = facts.get("lifecycle_rules")
     rules = read_rules(raw or (), facts.get("least_size_moved") or "")
     tiers = read_configurations(facts.get("tiering") or ())
     by_prefix = TablesByPrefix(tables)
     keeps_versions = facts.get("versioning") == "Enabled"
-    parts = [_of_rule(rule, by_prefix.reached_by(rule.prefix), moment, keeps_versions) for rule in rules]
-    parts += _of_tiers(tiers, rules, by_prefix, moment)
-    deadlines = soonest_first(deadline for part in parts for deadline in part.deadlines)
+    parts = [_of_rule(rule, by_prefix.reached_by(rule.prefix), now, keeps_versions) for rule in rules]
+    parts += _of_tiers(tiers, rules, by_prefix, now)
+    deadlines = soonest_first(deadline for _, of_part in parts for deadline in of_part)
     findings = [*_notes(facts, stores_region), *_unread(facts)]
     if raw is not None:
         findings += rule_troubles(len(raw), rules, facts.get("name") or "", tables)
-    findings += [finding for part in parts for finding in part.findings]
+    findings += [finding for of_part, _ in parts for finding in of_part]
     all_is_well = _all_is_well(rules, tiers, tables, deadlines)
-    assessment = assessed(findings, all_is_well, _worst_and_soonest_first)
-    return BucketVerdict(assessment, deadlines, _judge_again_at(deadlines, tables, moment))
+    assessment = assessed(_worst_and_soonest_first(findings), all_is_well)
+    return BucketVerdict(assessment, deadlines, _judge_again_at(deadlines, tables, now))
 
 
 def _unread(facts: Mapping[str, Any]) -> list[Finding]:
@@ -106,13 +89,13 @@ def _unread(facts: Mapping[str, Any]) -> list[Finding]:
 def _of_rule(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetime, keeps_versions: bool) -> _Part:
     """The worst that the rule does, over the tables it reaches."""
     if not reached or (not rule.acts and not rule.deletes_old_versions):
-        return _Part()
+        return (), ()
     lost = lost_deadlines(rule, reached, now)
     findings = lost_findings(rule, lost)
     if not rule.acts:
         summary = f"Rule {rule.name} deletes old versions of log or data files."
         meaning = "What it deletes cannot be brought back."
-        return _Part((*findings, note("deletes-old-versions", summary, meaning, rule=rule.name)), tuple(lost))
+        return [*findings, note("deletes-old-versions", summary, meaning, rule=rule.name)], lost
     hits = reach_of(rule, reached)
     reaches_log = any(hit.what is AtRisk.LOG for hit in hits)
     waiting = waiting_deadlines(rule, reached, now)
@@ -121,21 +104,21 @@ def _of_rule(rule: LifecycleRule, reached: Sequence[TableInBucket], now: datetim
     findings += of_waiting
     if not reaches_log and not any(finding.state.rank <= State.ATTENTION.rank for finding in of_waiting):
         findings += short_findings(rule, reached)
-    return _Part(tuple(findings), (*lost, *published_deadlines(rule, hits), *waiting))
+    return findings, [*lost, *published_deadlines(rule, hits), *waiting]
 
 
 def _of_tiers(
     tiers: Sequence[ArchiveTiers], rules: Sequence[LifecycleRule], tables: TablesByPrefix, now: datetime
 ) -> list[_Part]:
     moving = [rule for rule in rules if rule.tiers]
-    found = []
+    found: list[_Part] = []
     for one in tiers:
         reached = tables.reached_by(one.scope.prefix)
         hits = tier_hits(one, moving, reached)
         published, waiting = tier_deadlines(one, hits, now), tier_waiting(one, reached, now)
         findings = tier_findings(one, hits, published)
         findings += waiting_findings(one.scope, waiting, reaches_log=True, keeps_versions=False)
-        found.append(_Part(tuple(findings), (*published, *waiting)))
+        found.append((findings, [*published, *waiting]))
     return found
 
 

@@ -9,12 +9,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
-from coordinator.protocols import staged_orphans
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import STAGED_FOLDERS, is_version, same_place, staged_file_version
-from coordinator.protocols.orphans import orphans_finding, spin_finding, uncompared_finding
+from coordinator.protocols.orphans import (
+    losing_files,
+    orphans_finding,
+    spin_finding,
+    staged_fates,
+    unaccepted_files,
+    uncompared_finding,
+    uncompared_staged_files,
+    uncopied_versions,
+)
 from coordinator.protocols.registrations import (
     SeenCommit,
     current_registration,
@@ -232,8 +240,8 @@ def _staged_files(view: LogView) -> Judgement:
     files = view.facts.listing.staged or ()
     if not files:
         return Judgement()
-    losing = [file for file, _ in staged_orphans.losing_files(view, staged_orphans.staged_fates(view))]
-    unlisted = [*staged_orphans.unaccepted_files(view), *losing]
+    losing = [file for file, _ in losing_files(view, staged_fates(view))]
+    unlisted = [*unaccepted_files(view), *losing]
     count = len(unlisted)
     summary = (
         f"{counted(count, 'staged file')} {verb(count, 'is', 'are')} listed by no registration and "
@@ -243,7 +251,7 @@ def _staged_files(view: LogView) -> Judgement:
         orphans_finding(view, unlisted, "K2", summary, QUIET_SECONDS, removable=losing),
         spin_finding(view, files, staged_file_version, "staged files"),
         findings.both_folders(files),
-        uncompared_finding(staged_orphans.uncompared_files(view), "staged file"),
+        uncompared_finding(uncompared_staged_files(view), "staged file"),
         *_uncopied(view),
     ]
     return Judgement(findings=tuple(finding for finding in found if finding))
@@ -252,7 +260,7 @@ def _staged_files(view: LogView) -> Judgement:
 def _uncopied(view: LogView) -> list[Finding]:
     """Accepted versions of which no staged file holds the published bytes."""
     found = []
-    for version, certain in staged_orphans.uncopied_versions(view)[-MOST_FINDINGS:]:
+    for version, certain in uncopied_versions(view)[-MOST_FINDINGS:]:
         if certain:
             found.append(findings.no_staged_copy(view, version))
         else:

@@ -9,7 +9,7 @@ from coordinator.protocols.log_store_findings import effect_at_the_end
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS, staged_file_version
 from coordinator.protocols.registrations import SeenCommit
-from coordinator.protocols.verdict import Absence, Finding, Severity, State, attention, blocked, unsafe
+from coordinator.protocols.verdict import Absence, Finding, Severity, State, attention, blocked, graded, unsafe
 from coordinator.protocols.wording import counted, duration, run_list, runs_of, thousands, verb, version_list
 from lake.delta.facts import LogObject, Registration
 
@@ -88,21 +88,17 @@ def list_not_cleared(view: LogView, registration: Registration, same: Sequence[S
     young = all(age is not None and age < GRACE_SECONDS for age in ages)
     nobody = registration.accepting_commits is False
     calm = young and not nobody
-    return Finding(
+    ends = "The next commit clears the list."
+    if nobody:
+        ends = "The registration accepts no commits any more, so nobody clears its list."
+    return graded(State.HEALTHY if calm else State.ATTENTION)(
         "K4",
         f"{verb(many, 'Commit', 'Commits')} {version_list(versions)} {verb(many, 'is', 'are')} backfilled and still "
         "listed by the coordinator.",
         max(versions),
-        "Readers are not affected. "
-        + (
-            "The registration accepts no commits any more, so nobody clears its list."
-            if nobody
-            else "The next commit clears the list."
-        ),
+        f"Readers are not affected. {ends}",
         {"registration": item_evidence(registration), "versions": versions[-100:], "count": many},
         ("clear-entries",),
-        severity=Severity.INFO if calm else Severity.WARNING,
-        state=State.HEALTHY if calm else State.ATTENTION,
     )
 
 
@@ -304,7 +300,7 @@ def refuses_commits(registration: Registration) -> Finding:
 
 def orphan(registration: Registration) -> Finding:
     """K0: left by an upgrade that lost its race."""
-    return Finding(
+    return graded(State.HEALTHY)(
         "K0",
         f"Registration {registration.table_id} has accepted no commit, and the newest metadata does not name it: its "
         "upgrade is under way, lost its race or was cut short.",
@@ -312,8 +308,6 @@ def orphan(registration: Registration) -> Finding:
         "a registration of its own.",
         evidence={"registration": item_evidence(registration)},
         repairs=() if registration.commits else ("remove-orphans",),
-        severity=Severity.INFO,
-        state=State.HEALTHY,
     )
 
 

@@ -1,12 +1,12 @@
 """What one part of the diagnosis contributes to a table's verdict, and how findings are ordered."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, attention, not_checked
-from coordinator.protocols.wording import counted
+from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, attention, not_checked, unsafe
+from coordinator.protocols.wording import counted, thousands
 
 GRACE_SECONDS = 60
 """A commit that is younger than this may still be in its writer's hands; it is shown, and not as a warning."""
@@ -122,6 +122,18 @@ def undecided(about: str, missing: str, *versions: int) -> Finding:
     )
 
 
+def accepted_twice(version: int, told: str, evidence: Mapping[str, object], stands: str = "") -> Finding:
+    """A version that was given to two commits; `told` says by whom, and `stands` how long this is said."""
+    return unsafe(
+        "accepted-twice",
+        f"Version {thousands(version)} was accepted twice, as different commits{told}",
+        version,
+        "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "
+        f"rows again.{stands}",
+        evidence,
+    )
+
+
 def malformed(place: str, problems: Iterable[str], version: int | None = None) -> Finding:
     """An item or file whose content is not as the protocol has it; each problem names its attribute."""
     listed = list(problems)
@@ -135,10 +147,6 @@ def malformed(place: str, problems: Iterable[str], version: int | None = None) -
     )
 
 
-Order = Callable[[Iterable[Finding]], tuple[Finding, ...]]
-"""Puts findings in order, worst first."""
-
-
 class Assessment(NamedTuple):
     """State, the sentence that carries it, and findings, worst first."""
 
@@ -147,31 +155,16 @@ class Assessment(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def assessed(findings: Iterable[Finding], all_is_well: str, order: Order = worst_first) -> Assessment:
+def assessed(ordered: Iterable[Finding], all_is_well: str) -> Assessment:
     """The worst finding's state and sentence; `all_is_well` where nothing is wrong."""
-    ordered = without_doubles(order(findings))
-    state = worst_state(ordered)
-    return Assessment(state, ordered[0].summary if state is not State.HEALTHY else all_is_well, ordered)
-
-
-def not_assessed(error: str) -> Assessment:
-    """The verdict where nothing could be read; `error` is the refusal, one sentence."""
-    sentence = f"The last check failed: {error}"
-    return assessed([not_checked("not-read", sentence)], "")
-
-
-def as_mapping(description: object) -> Mapping[str, Any]:
-    """A description as a mapping: a dataclass of lake.aws, or the JSON in which it was stored."""
-    if is_dataclass(description) and not isinstance(description, type):
-        return asdict(description)
-    return description if isinstance(description, Mapping) else {}
+    findings = without_doubles(ordered)
+    state = worst_state(findings)
+    return Assessment(state, findings[0].summary if state is not State.HEALTHY else all_is_well, findings)
 
 
 def unread_facts(facts: Mapping[str, Any]) -> dict[str, str]:
     """Facts that could not be read, with the reason for each."""
-    pairs = facts.get("unknown")
-    found = pairs if isinstance(pairs, list | tuple) else ()
-    return {str(pair[0]): str(pair[1]) for pair in found if isinstance(pair, list | tuple) and len(pair) == 2}
+    return dict(facts.get("unknown") or ())
 
 
 def unread_finding(fact: str, reason: str) -> Finding:

@@ -5,7 +5,7 @@ not by the items that happen to be left (docs/decisions/008): a rule that delete
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -13,10 +13,10 @@ from coordinator.protocols.absence import COMMIT_FILE
 from coordinator.protocols.log_store_entries import seen_entries
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import STAGED_FOLDERS, is_temp_of, staged_file_version, written_for
+from coordinator.protocols.orphans import doubtful_orphans
 from coordinator.protocols.overwritten import accepted_look, is_published
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.remembered import vanished_versions
-from coordinator.protocols.temp_orphans import doubtful_orphans
 from coordinator.protocols.verdict import LOUD, Absence, Finding, State, Verdict
 from lake.delta.facts import LogObject, Provenance
 from lake.delta.names import commit_name
@@ -68,7 +68,8 @@ def _kept(view: LogView, finding: Finding, files: Mapping[int, Sequence[LogObjec
         found = [(written_for(file.name) or 0, file) for file in doubtful_orphans(view, seen_entries(view))]
     elif finding.state in _WEIGHS:
         spoken_of = _versions(view, finding)
-        found = [(version, file) for version in files if version in spoken_of for file in files[version]]
+        told = [version for version in files if any(version in run for run in spoken_of)]
+        found = [(version, file) for version in told for file in files[version]]
     else:
         found = []
     return sorted(found, key=lambda one: (one[1].modified_at, one[1].name))[:MOST_COPIES]
@@ -92,27 +93,18 @@ def _accepted_without_version(view: LogView, known: Provenance) -> Iterator[LogO
             yield file
 
 
-class _Versions:
-    """Versions in runs, which may be long."""
-
-    def __init__(self, runs: Iterable[range]) -> None:
-        self.runs = sorted(runs, key=lambda run: -run.stop)
-
-    def __contains__(self, version: int) -> bool:
-        return any(version in run for run in self.runs)
-
-    def newest_first(self) -> Iterator[int]:
-        return chain.from_iterable(reversed(run) for run in self.runs)
-
-
-def _versions(view: LogView, finding: Finding) -> _Versions:
-    """All versions of which it speaks, or says that something of theirs is not there."""
-    runs = [finding.versions, *(_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE)]
+def _versions(view: LogView, finding: Finding) -> list[range]:
+    """All versions of which it speaks, or says that something of theirs is not there, in runs, which may be long."""
     listed = finding.evidence.get("all_versions")  # of one that was drawn together, where they are no run
-    runs += [range(one, one + 1) for one in (listed if isinstance(listed, list) else ()) if isinstance(one, int)]
+    singly = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, int)]
+    return [finding.versions, *_gone(view, finding), *(range(one, one + 1) for one in singly)]
+
+
+def _gone(view: LogView, finding: Finding) -> list[range]:
+    """The versions whose commit files it says are not there."""
     if finding.code == "vanished":
-        runs += [range(version, version + 1) for version in vanished_versions(view)]
-    return _Versions(runs)
+        return [range(version, version + 1) for version in vanished_versions(view)]
+    return [_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE]
 
 
 def _run(absence: Absence) -> range:
@@ -121,11 +113,9 @@ def _run(absence: Absence) -> range:
 
 def _lost(view: LogView, finding: Finding, kept: set[int]) -> list[tuple[int, list[str]]]:
     """Files of which an old S3 version may be the last copy, by version, of very many the newest."""
-    if finding.code == "vanished":
-        gone = _Versions(range(version, version + 1) for version in vanished_versions(view))
-    else:
-        gone = _Versions(_run(absence) for absence in finding.absent if absence.what == COMMIT_FILE)
-    found = {version: [commit_name(version)] for version in islice(gone.newest_first(), MOST_LOST)}
+    newest_first = sorted(_gone(view, finding), key=lambda run: -run.stop)
+    versions = chain.from_iterable(reversed(run) for run in newest_first)
+    found = {version: [commit_name(version)] for version in islice(versions, MOST_LOST)}
     for absence in finding.absent:
         if names := _in_the_log(absence.what, absence.first):
             found.setdefault(absence.first, []).extend(names)

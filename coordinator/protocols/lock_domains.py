@@ -13,7 +13,7 @@ seen to accept commits before it.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from coordinator.protocols.judgement import MOST_FINDINGS
+from coordinator.protocols.judgement import MOST_FINDINGS, accepted_twice
 from coordinator.protocols.log_store_entries import SeenEntry, own_domains
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
@@ -183,10 +183,15 @@ def _two_spellings(view: LogView, seen: Sequence[SeenEntry], domains: Sequence[L
 def _in_words(view: LogView, seen: Sequence[SeenEntry], store: str, domains: Sequence[LockDomain]) -> str:
     writers = sorted({name for domain in domains for name in writers_of(view, seen, domain)})
     newest = max((one.version for one in seen if one.domain in domains), default=None)
-    more = ", and others" if len(writers) > MOST_WRITERS else ""
-    by = f"by {joined(writers[:MOST_WRITERS])}{more}" if writers else f"by writers {UNKNOWN_WRITERS}"
+    by = by_writers(writers)
     where = f" in {view.facts.region}" if view.facts.elsewhere else ""
     return f"{store}{where} up to {thousands(newest) if newest is not None else UNKNOWN_WRITERS} {by}"
+
+
+def by_writers(writers: Sequence[str]) -> str:
+    """Who commits, as a sentence says it."""
+    more = ", and others" if len(writers) > MOST_WRITERS else ""
+    return f"by {joined(writers[:MOST_WRITERS])}{more}" if writers else f"by writers {UNKNOWN_WRITERS}"
 
 
 def _elsewhere_in_words(one: HeldElsewhere) -> str:
@@ -228,14 +233,7 @@ def _twice(view: LogView, version: int, held: Sequence[SeenEntry]) -> Finding:
         rest = f"{version}.json is that of {equal[0]}: rows of the other are not in the table."
     else:
         rest = f"Which of them {version}.json holds is not known: their temp files were not there to be compared."
-    return unsafe(
-        "accepted-twice",
-        f"Version {thousands(version)} was accepted twice, as different commits under {joined(names)}. {rest}",
-        version,
-        "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "
-        "rows again.",
-        {"entries": [one.evidence for one in held]},
-    )
+    return accepted_twice(version, f" under {joined(names)}. {rest}", {"entries": [one.evidence for one in held]})
 
 
 def copied_stores(view: LogView, seen: Sequence[SeenEntry]) -> dict[str, str]:

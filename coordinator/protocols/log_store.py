@@ -9,13 +9,24 @@ from dataclasses import replace
 from datetime import datetime
 
 from coordinator.protocols import log_store_findings as findings
-from coordinator.protocols.judgement import MOST_FINDINGS, UNKNOWN, Judgement, undecided
+from coordinator.protocols.absence import commit_file
+from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, undecided
 from coordinator.protocols.lock_domains import contested_versions, domains_in_use, lock_domain_findings
 from coordinator.protocols.log_store_entries import SeenEntry, malformed_items, seen_entries
-from coordinator.protocols.log_store_items import expiry_findings, temp_file_findings
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.verdict import EntryVerdict, Finding
-from coordinator.protocols.wording import thousands
+from coordinator.protocols.names import temp_file_version
+from coordinator.protocols.orphans import (
+    contradicted_versions,
+    doubtful_orphans,
+    orphans_finding,
+    spin_finding,
+    temp_fates,
+    uncompared_finding,
+    uncompared_temp_files,
+    unnamed_files,
+)
+from coordinator.protocols.verdict import EntryVerdict, Finding, Severity, State, attention, graded
+from coordinator.protocols.wording import counted, named_versions, thousands, verb, version_list
 
 LOST_CODES = ("C6", "C7")
 """Complete in DynamoDB, and without a published file."""
@@ -37,8 +48,8 @@ def judge_log_store(view: LogView) -> Judgement:
     found = [findings.leftovers(view, seen)] if left_over else _entry_findings(view, seen, codes, reach)
     found += malformed_items(view)
     found += lock_domain_findings(view, seen)
-    found += expiry_findings(seen)
-    found += temp_file_findings(view, seen)
+    found += _expiry_findings(seen)
+    found += _temp_file_findings(view, seen)
     return Judgement(
         entries=tuple(entry_verdict(one, code) for one, code in zip(seen, codes, strict=True)),
         findings=tuple(_with_safe_repairs(view, seen, found)),
@@ -184,3 +195,106 @@ def _undecided(view: LogView, seen: SeenEntry) -> Finding | None:
     if seen.entry.complete:
         return findings.unmeasured_loss(view, seen, missing)
     return undecided(about, missing, seen.version)
+
+
+# The items as a whole
+
+
+def _expiry_findings(seen: Sequence[SeenEntry]) -> Iterator[Finding]:
+    """Entries that leave too early, that never leave, and that writers up to 2.1 made."""
+    at_risk = [one for one in seen if one.entry.complete is False and one.entry.expire_time is not None]
+    old = [one for one in seen if one.entry.commit_time is not None]
+    endless = [
+        one for one in seen if one.entry.complete and one.entry.expire_time is None and one.entry.commit_time is None
+    ]
+    if at_risk:
+        yield _expires_while_incomplete(at_risk)
+    if old:
+        yield _old_writer(old)
+    if endless:
+        yield _never_expires(endless)
+
+
+def _expires_while_incomplete(seen: Sequence[SeenEntry]) -> Finding:
+    newest = max(seen, key=lambda one: one.version)
+    unpublished = newest.file.present is False
+    return graded(State.UNSAFE if unpublished else State.ATTENTION)(
+        "incomplete-with-expiry",
+        f"Entry {version_list(one.version for one in seen)} is incomplete and yet carries expireTime, so DynamoDB may "
+        "delete it before its commit is published.",
+        newest.version,
+        "No writer sets expireTime on an incomplete entry; somebody edited it. Once it is gone, another commit can "
+        "take the version.",
+        newest.evidence,
+        absent=commit_file(newest.version) if unpublished else (),
+    )
+
+
+def _old_writer(seen: Sequence[SeenEntry]) -> Finding:
+    newest = max(seen, key=lambda one: one.version)
+    return attention(
+        "old-writer",
+        f"{counted(len(seen), 'entry carries', 'entries carry')} commitTime, the newest {thousands(newest.version)}: "
+        "a writer of Delta 2.1 or older is at work.",
+        newest.version,
+        "Such writers can overwrite a published commit when an entry expires early (fixed in Delta 2.2.0). Their "
+        "entries have no expireTime, so TTL on expireTime never removes them.",
+        {**newest.evidence, "count": len(seen), "commitTime": newest.entry.commit_time},
+    )
+
+
+def _never_expires(seen: Sequence[SeenEntry]) -> Finding:
+    count = len(seen)
+    return attention(
+        "no-expiry",
+        f"{counted(count, 'finished entry carries', 'finished entries carry')} no expiry, so TTL never removes "
+        f"{verb(count, 'it', 'them')}.",
+        max(one.version for one in seen),
+        "Harmless; they only take space.",
+        {"versions": sorted(one.version for one in seen)[-100:], "count": count},
+    )
+
+
+def _temp_file_findings(view: LogView, seen: Sequence[SeenEntry]) -> list[Finding]:
+    """C1, temp files that no entry names; versions that their temp files contradict; the mark of spinning writers."""
+    files = view.facts.listing.temp_files or ()
+    found = [
+        spin_finding(view, files, temp_file_version, "temp files"),
+        _unnamed(view, seen),
+        uncompared_finding(uncompared_temp_files(view, seen), "temp file"),
+    ]
+    return [
+        *(finding for finding in found if finding),
+        *_contradicted(view, contradicted_versions(view, seen)),
+    ]
+
+
+def _unnamed(view: LogView, seen: Sequence[SeenEntry]) -> Finding | None:
+    unnamed = [file for file, _ in unnamed_files(view, temp_fates(view, seen), seen)]
+    count = len(unnamed)
+    summary = f"{counted(count, 'temp file')} {verb(count, 'is', 'are')} named by no entry."
+    found = orphans_finding(view, unnamed, "C1", summary, QUIET_SECONDS)
+    old = len(doubtful_orphans(view, seen))
+    if found is None or not old or not view.knows_log_store:
+        return found  # of a log store that is not known `unknown_store` says what its temp files leave open
+    return replace(
+        found,
+        severity=Severity.WARNING,
+        state=State.ATTENTION,
+        meaning=f"{thousands(old)} {verb(old, 'is', 'are')} older than an entry lives, so that an entry that named "
+        f"{verb(old, 'it', 'them')} may have expired: {verb(old, 'it', 'each')} may be the last copy of an accepted "
+        "commit.",
+    )
+
+
+def _contradicted(view: LogView, versions: Sequence[tuple[int, bool]]) -> list[Finding]:
+    found = [findings.accepted_file_differs(view, version) for version, is_known in versions if is_known][
+        -MOST_FINDINGS:
+    ]
+    if doubtful := [version for version, is_known in versions if not is_known]:
+        many = len(doubtful)
+        named = named_versions(doubtful)
+        about = f"Whether {verb(many, 'the published file', 'each published file')} of {named} is the accepted one"
+        missing = "no temp file of that version holds its bytes, and its entry has expired"
+        found.append(undecided(about, missing, *doubtful))
+    return found

@@ -8,7 +8,7 @@ from coordinator.protocols.judgement import GRACE_SECONDS, run_evidence
 from coordinator.protocols.log_store_entries import SeenEntry, look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp
-from coordinator.protocols.verdict import Absence, Finding, Severity, State, attention, blocked, unsafe
+from coordinator.protocols.verdict import Absence, Finding, Severity, State, attention, blocked, graded, unsafe
 from coordinator.protocols.wording import counted, duration, thousands, verb, version_list
 
 
@@ -72,7 +72,7 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
     age = view.age(seen.file.modified_at)
     young = age is not None and age < GRACE_SECONDS
     compared = "" if seen.has_temp else f" {_why_not_compared(seen)}, so the bytes cannot be compared."
-    return Finding(
+    return graded(State.HEALTHY if young else State.ATTENTION)(
         "C4",
         f"Commit {thousands(seen.version)} is published, and its entry still says incomplete.{compared}",
         seen.version,
@@ -80,8 +80,6 @@ def incomplete(view: LogView, seen: SeenEntry) -> Finding:
         "without comparing the bytes.",
         {**seen.evidence, "bytes_equal": view.facts.equal_bytes.get(seen.temp.name if seen.temp else "")},
         ("complete-entry",) if seen.has_temp else (),
-        severity=Severity.INFO if young else Severity.WARNING,
-        state=State.HEALTHY if young else State.ATTENTION,
     )
 
 
@@ -157,7 +155,7 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
         rest = verb(many, "The temp file that the entry names is", "The temp files that the entries name are")
         rest += " gone too."
     repairable = newest.version <= reach or effect is not Loss.AT_THE_END
-    return Finding(
+    return (attention if effect is Loss.COVERED else blocked)(
         code,
         f"{what} {_effect_in_words(view, newest.version, effect, many)} {rest}",
         newest.version,
@@ -167,8 +165,6 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
         ("republish-file",) if code == "C6" and repairable else (),
         commit_files([(versions[0], versions[-1])]),
         versions[0] if many > 1 else None,
-        severity=Severity.WARNING if effect is Loss.COVERED else Severity.CRITICAL,
-        state=State.ATTENTION if effect is Loss.COVERED else State.BLOCKED,
     )
 
 
@@ -219,12 +215,8 @@ def recovery_fails(view: LogView, seen: SeenEntry) -> Finding:
         meaning,
         seen.evidence,
         ("abandon-commit",) if seen.newest else (),
-        _temp_file(seen),
+        temp_file(seen.temp.name if seen.temp else "", seen.version),
     )
-
-
-def _temp_file(seen: SeenEntry) -> tuple[Absence, ...]:
-    return temp_file(seen.temp.name if seen.temp else "", seen.version)
 
 
 def table_cannot_be_created(seen: SeenEntry) -> Finding:
@@ -237,7 +229,7 @@ def table_cannot_be_created(seen: SeenEntry) -> Finding:
         "empty.",
         seen.evidence,
         ("abandon-commit",),
-        _temp_file(seen),
+        temp_file(seen.temp.name if seen.temp else "", seen.version),
     )
 
 

@@ -119,7 +119,7 @@ class LogView:
         """A temp file, by the name its entry gives."""
         if name in self.facts.heads:
             return ObjectPresence(name, self.facts.heads[name] is not None, self.facts.heads[name])
-        found = self._temp_files.get(name)
+        found = self._set_aside.get(name)
         if found is not None:
             return ObjectPresence(name, True, found)
         return ObjectPresence(name, None if self.facts.listing.temp_files is None else False)
@@ -128,7 +128,7 @@ class LogView:
         """A staged file in whichever of the two folders holds it; the first folder's name where neither does."""
         names = [f"{folder}/{file_name}" for folder in STAGED_FOLDERS]
         for name in names:
-            found = self.facts.heads[name] if name in self.facts.heads else self._staged_files.get(name)
+            found = self.facts.heads[name] if name in self.facts.heads else self._set_aside.get(name)
             if found is not None:
                 return ObjectPresence(name, True, found)
         looked_at_all = self.facts.listing.staged is not None or all(name in self.facts.heads for name in names)
@@ -218,12 +218,10 @@ class LogView:
         return any(file.name in self.facts.broken for file in files)
 
     @cached_property
-    def _temp_files(self) -> Mapping[str, LogObject]:
-        return {o.name: o for o in self.facts.listing.temp_files or ()}
-
-    @cached_property
-    def _staged_files(self) -> Mapping[str, LogObject]:
-        return {o.name: o for o in self.facts.listing.staged or ()}
+    def _set_aside(self) -> Mapping[str, LogObject]:
+        """The listed temp and staged files by name."""
+        listing = self.facts.listing
+        return {one.name: one for one in (*(listing.temp_files or ()), *(listing.staged or ()))}
 
 
 def _by_version(

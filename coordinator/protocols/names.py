@@ -5,6 +5,7 @@ Values come from items that anybody may have edited, so each is tested before it
 
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from lake.delta.facts import LogStoreEntry
 from lake.delta.log_store import place_of
@@ -13,6 +14,8 @@ from lake.delta.uri import TableUri, same_table
 
 STAGED_FOLDERS = ("_staged_commits", "_commits")
 """Folder of staged commits: Delta 4.0.0 to 4.4.0, and 3.3.x."""
+
+Written = TypeVar("Written")
 
 _SCHEME = re.compile(r"s3[an]?:/+", re.IGNORECASE)
 
@@ -39,11 +42,6 @@ def is_moved_temp(name: str) -> bool:
     return name.startswith("_commit_")
 
 
-def commit_name(version: int) -> str:
-    """The name of a version's published file, relative to `_delta_log/`."""
-    return f"{version:020d}.json"
-
-
 def staged_file_version(name: str) -> int | None:
     """The version in the name of a staged file, with or without its folder; None where it is not one."""
     parsed = parse_name(f"{STAGED_FOLDERS[0]}/{name.rpartition('/')[2]}")
@@ -63,17 +61,17 @@ def same_place(one: str, other: str) -> bool:
 
 def names_place(path: str, uri: str) -> bool:
     """Whether a `tablePath` may mean the table: to the letter, as Hadoop stores it, or as a URL of delta-rs."""
-    return same_place(path, uri) or ("%" in path and _is_at(lambda: TableUri.parse_url(path), uri))
+    return same_place(path, uri) or ("%" in path and _is_at(TableUri.parse_url, path, uri))
 
 
 def is_entry_of(entry: LogStoreEntry, uri: str) -> bool:
     """Whether an entry speaks of the table, by how its writer stores paths."""
-    return _is_at(lambda: place_of(entry), uri)
+    return _is_at(place_of, entry, uri)
 
 
-def _is_at(read: Callable[[], TableUri], uri: str) -> bool:
+def _is_at(read: Callable[[Written], TableUri], written: Written, uri: str) -> bool:
     try:
-        return same_table(read(), uri)
+        return same_table(read(written), uri)
     except ValueError:
         return False
 

@@ -4,8 +4,9 @@ What was seen first stays: a fact that is known is never replaced, so that what 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from coordinator.protocols.log_store_entries import own_domains
 from coordinator.protocols.log_view import LogView
@@ -13,10 +14,23 @@ from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_temp_of, is_version, same_place
 from coordinator.protocols.published_log import is_no_commit
 from coordinator.protocols.registrations import is_before_the_table, seen_commits
-from lake.delta.facts import Acceptance, LockDomain, LogObject, LogStoreEntry, Provenance, Registration, TableProtocol
+from lake.delta.facts import (
+    Acceptance,
+    LockDomain,
+    LogObject,
+    LogStoreEntry,
+    Provenance,
+    ReadingProblem,
+    Registration,
+    TableFacts,
+    TableProtocol,
+)
 
 _OF_THE_FILE = ("digest", "in_commit_timestamp", "commit_timestamp")
 _SHOWN = ("copy_etag", "differs_etag")
+_OF_A_RIVAL = tuple(one.name for one in fields(Acceptance))
+Known = TypeVar("Known", Provenance, Acceptance)
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 FOR_EVER = datetime.max.replace(tzinfo=UTC)
 """When an acceptance is given up that never was of this table."""
 MOST_RIVALS = 5
@@ -55,10 +69,8 @@ def remember(known: Provenance | None, seen: Provenance) -> Provenance:
     if any(_is_given_up(one, gone) for one in seen.acceptances[:1] for gone in known.abandoned):
         return known
     both = _with_rivals(_with_acceptance(_with_file(known, seen), seen), seen)
-    shown = {name: getattr(seen, name) for name in _SHOWN if getattr(seen, name) not in (None, getattr(both, name))}
-    if seen.disputed and not both.disputed:
-        shown["disputed"] = True
-    return replace(both, **shown) if shown else both
+    both = _filled(both, seen, _SHOWN, newest=_SHOWN)
+    return replace(both, disputed=True) if seen.disputed and not both.disputed else both
 
 
 def abandoned(known: Provenance, files: Collection[str], at: datetime) -> Provenance:
@@ -269,7 +281,7 @@ def _with_rivals(known: Provenance, seen: Provenance) -> Provenance:
         disputed = disputed or is_another
         at = next((i for i, one in enumerate(rivals) if _is_one_commit(one, other)), None)
         if at is not None:
-            rivals[at] = _with_facts(rivals[at], other)
+            rivals[at] = _filled(rivals[at], other, _OF_A_RIVAL, newest=("differs_etag",))
         elif len(rivals) < MOST_RIVALS:
             rivals.append(other)
     return known if tuple(rivals) == known.rivals else replace(known, rivals=tuple(rivals), disputed=disputed)
@@ -297,14 +309,90 @@ def _is_one_commit(one: Acceptance, other: Acceptance) -> bool:
     return not _is_another_commit(one, other) and not _has_another_time(one, other)
 
 
-def _with_facts(known: Acceptance, seen: Acceptance) -> Acceptance:
-    """The same acceptance seen again: its first time and place stay, and the newest proof counts."""
-    names = [one.name for one in fields(Acceptance) if getattr(known, one.name) is None]
-    new = {name: getattr(seen, name) for name in {*names, "differs_etag"} if getattr(seen, name) is not None}
+def _filled(known: Known, seen: Known, names: Iterable[str], newest: Collection[str] = ()) -> Known:
+    """What was not known is added; of a proof the newest counts, while first times and places stay."""
+    wanted = {name: getattr(seen, name) for name in names if name in newest or getattr(known, name) is None}
+    new = {name: value for name, value in wanted.items() if value not in (None, getattr(known, name))}
     return replace(known, **new) if new else known
 
 
-def _filled(known: Provenance, seen: Provenance, names: Collection[str]) -> Provenance:
-    new = {name: getattr(seen, name) for name in names if getattr(known, name) is None}
-    new = {name: value for name, value in new.items() if value is not None}
-    return replace(known, **new) if new else known
+# What other connections know, counted like rivals of what this one does
+
+
+@dataclass(frozen=True, slots=True)
+class KnownElsewhere:
+    """What another connection knows of this place: `table_id` is the `metaData.id` that it read, "" for none."""
+
+    connection: str
+    table_id: str = ""
+    provenance: Mapping[int, Provenance] = field(default_factory=dict)
+    locks: tuple[LockDomain, ...] = ()
+
+
+def with_acceptances_of(known: Provenance, others: Iterable[Provenance]) -> Provenance:
+    """What is known of one version with what other rows know of it: another commit of theirs is a rival.
+
+    What was given up here counts no more, whoever saw it besides. Nothing of it is to be stored.
+    """
+    rows = tuple(others)
+    abandoned = (*known.abandoned, *(one for row in rows for one in row.abandoned))
+    both = known
+    for one in (one for row in rows for one in row.acceptances):
+        both = _with_one(both, one)
+    if not known.is_accepted:
+        return replace(known, rivals=both.acceptances, disputed=len(both.acceptances) > 1, abandoned=abandoned)
+    first, *rivals = sorted(both.acceptances, key=lambda one: one.accepted_at or _BEGINNING)
+    return replace(led_by(both, first), rivals=tuple(rivals), abandoned=abandoned)
+
+
+def with_elsewhere(facts: TableFacts, others: Iterable[KnownElsewhere]) -> TableFacts:
+    """The facts with all that is known of the versions anywhere, and with what stays open.
+
+    A row may be of a table that stood here before: then it says nothing of this one.
+    """
+    known, problems = dict(facts.provenance), list(facts.problems)
+    locks: set[LockDomain] = set()
+    for other in others:
+        another = is_another_table(other.provenance, facts.listing.commits, other.table_id, facts.protocol)
+        if another:
+            continue
+        locks |= set(other.locks)
+        adding = _added(known, other.provenance)
+        if another is False:
+            known |= adding
+            continue
+        known |= {version: _kept_alone(version, known.get(version), one) for version, one in adding.items()}
+        if any(one.disputed for one in adding.values()):
+            why = f"Without it this table is not told from the one that connection {other.connection} read here."
+            problems.append(ReadingProblem("metaData.id", why))
+    return replace(
+        facts, provenance=known, problems=tuple(dict.fromkeys(problems)), locks_elsewhere=tuple(sorted(locks))
+    )
+
+
+def _added(known: Mapping[int, Provenance], other: Mapping[int, Provenance]) -> dict[int, Provenance]:
+    """What another row adds, version by version."""
+    accepted = {version: one for version, one in other.items() if one.acceptances}
+    merged = {v: with_acceptances_of(known.get(v, Provenance(v)), [one]) for v, one in accepted.items()}
+    return {v: _disputed_among_its_kind(one, known.get(v)) for v, one in merged.items() if one != known.get(v)}
+
+
+def _kept_alone(version: int, known: Provenance | None, merged: Provenance) -> Provenance:
+    """What is known here, and of what may be another table's nothing but that its files were accepted."""
+    here = known or Provenance(version)
+    return replace(here, abandoned=(*merged.abandoned, *merged.acceptances))
+
+
+def _disputed_among_its_kind(merged: Provenance, known: Provenance | None) -> Provenance:
+    """Entries beside a coordinator's list may be of one commit, and dispute nothing by themselves."""
+    kinds = [one.is_of_log_store for one in merged.acceptances]
+    was = known is not None and known.disputed
+    return replace(merged, disputed=was or len(kinds) > len(set(kinds)))
+
+
+def _with_one(known: Provenance, one: Acceptance) -> Provenance:
+    """What is known with one more acceptance, however many there are: a file that is not kept may be deleted."""
+    both = remember(known, led_by(Provenance(known.version), one))
+    if one.file_name is None or both.accepted(one.file_name):
+        return both
+    return replace(both, rivals=(*both.rivals, one), disputed=True)

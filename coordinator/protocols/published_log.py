@@ -12,7 +12,7 @@ from itertools import pairwise
 from coordinator.protocols.absence import commit_files
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.verdict import Finding, Severity, State, attention, blocked, not_checked, unsafe
+from coordinator.protocols.verdict import Finding, attention, blocked, not_checked, unsafe
 from coordinator.protocols.wording import counted, joined, label, named_versions, run_list, thousands, verb
 from lake.delta.facts import Mechanism
 from lake.delta.names import LAST_CHECKPOINT, commit_name
@@ -72,15 +72,13 @@ def _hole(view: LogView, gaps: list[tuple[int, int]], *, needed: bool) -> Findin
     else:
         summary = f"{what}. Checkpoint {thousands(view.checkpoint or 0)} covers it, so only time travel fails."
         meaning = "The newest state reads as usual; the versions in the gap cannot be read any more."
-    return Finding(
-        code="version-hole",
-        summary=summary,
-        version=gaps[0][1],
-        meaning=meaning,
-        evidence={"missing": [{"first": a, "last": b} for a, b in gaps[:20]], "checkpoint": view.checkpoint},
+    return (blocked if needed else attention)(
+        "version-hole",
+        summary,
+        gaps[0][1],
+        meaning,
+        {"missing": [{"first": a, "last": b} for a, b in gaps[:20]], "checkpoint": view.checkpoint},
         absent=commit_files(gaps),
-        severity=Severity.CRITICAL if needed else Severity.WARNING,
-        state=State.BLOCKED if needed else State.ATTENTION,
     )
 
 

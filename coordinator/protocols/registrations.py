@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
-from coordinator.protocols.judgement import MOST_FINDINGS
-from coordinator.protocols.lock_domains import MOST_WRITERS, UNKNOWN_WRITERS
+from coordinator.protocols.judgement import MOST_FINDINGS, accepted_twice
+from coordinator.protocols.lock_domains import UNKNOWN_WRITERS, by_writers
 from coordinator.protocols.log_view import LogView, ObjectPresence
 from coordinator.protocols.mechanism import coordinator_store, registration_id
 from coordinator.protocols.names import is_version, same_place, staged_file_version
@@ -195,8 +195,7 @@ def _two_coordinators(view: LogView, accepting: Sequence[Registration]) -> Findi
 
 
 def _in_words(view: LogView, registration: Registration) -> str:
-    writers = writers_of(view, registration)
-    by = f"by {joined(writers[:MOST_WRITERS])}" if writers else f"by writers {UNKNOWN_WRITERS}"
+    by = by_writers(writers_of(view, registration))
     version = registration.table_version
     return f"{registration.store} up to {thousands(version) if version is not None else UNKNOWN_WRITERS} {by}"
 
@@ -222,11 +221,5 @@ def _given_twice(one: Registration, other: Registration) -> Iterator[int]:
 
 
 def _twice(version: int, one: Registration, other: Registration) -> Finding:
-    return unsafe(
-        "accepted-twice",
-        f"Version {thousands(version)} was accepted twice, as different commits by {one.store} and {other.store}.",
-        version,
-        "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "
-        "rows again.",
-        {"registrations": [{"store": each.store, "tableId": each.table_id} for each in (one, other)]},
-    )
+    held = [{"store": each.store, "tableId": each.table_id} for each in (one, other)]
+    return accepted_twice(version, f" by {one.store} and {other.store}.", {"registrations": held})

@@ -17,7 +17,7 @@ from functools import partial
 
 from coordinator.protocols.absence import commit_files
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, undecided
+from coordinator.protocols.judgement import MOST_FINDINGS, MOST_UNDECIDED, accepted_twice, undecided
 from coordinator.protocols.log_store_entries import look_evidence
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.names import is_moved_temp, is_version
@@ -257,17 +257,14 @@ def _twice(view: LogView, known: Provenance, of: Callable[[LogView, Provenance],
         word, names = "as", [one.file_name or one.lock_domain for one in accepted]
     told = [f"{word} {name} (seen {_when(one)})" for name, one in zip(names, accepted, strict=True)]
     held = [is_published(view, known, one) for one in accepted]
-    return unsafe(
-        "accepted-twice",
-        f"Version {thousands(version)} was accepted twice, as different commits: {joined(told)}. "
-        f"{_which_is_missing(view, version, names, held)}",
+    return accepted_twice(
         version,
-        "Both writers may have reported success. Keep every file until the loss is understood, and write the missing "
-        "rows again. This stands until log clean-up takes the version.",
+        f": {joined(told)}. {_which_is_missing(view, version, names, held)}",
         {
             "accepted": [_evidence(view, version, one, is_held) for one, is_held in zip(accepted, held, strict=True)],
             "s3": [look_evidence(view.file(version))],
         },
+        " This stands until log clean-up takes the version.",
     )
 
 

@@ -3,15 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from coordinator.protocols.judgement import (
-    Assessment,
-    as_mapping,
-    assessed,
-    not_assessed,
-    note,
-    unread_facts,
-    unread_finding,
-)
+from coordinator.protocols.judgement import Assessment, assessed, note, unread_facts, unread_finding, worst_first
 from coordinator.protocols.verdict import Finding, attention, blocked, unsafe
 from coordinator.protocols.wording import counted, joined, thousands
 from lake.delta import coordinator_items, log_store
@@ -32,26 +24,20 @@ _NOT_AT_WORK = {
 _EXPECTED_KEYS = {LOG_STORE: log_store.expected_keys, COMMIT_COORDINATOR: coordinator_items.expected_keys}
 
 
-def diagnose_store(kind: str, description: object, error: str = "") -> Assessment:
-    """Judge one DynamoDB table by `lake.aws.dynamodb.StoreDescription`, or the same as JSON.
+def diagnose_store(kind: str, facts: Mapping[str, Any]) -> Assessment:
+    """Judge one DynamoDB table by `lake.aws.dynamodb.StoreDescription` as JSON.
 
-    `kind` is "log_store" or "commit_coordinator". `error` is the refusal where nothing could be described.
+    `kind` is "log_store" or "commit_coordinator".
     """
-    if error:
-        return not_assessed(error)
-    facts = as_mapping(description)
-    if not facts:
-        return not_assessed("the description of the DynamoDB table is empty.")
     findings = [*_keys(kind, facts), *_status(facts), *_time_to_live(kind, facts), *_notes(facts)]
     findings += [unread_finding(fact, reason) for fact, reason in unread_facts(facts).items()]
-    return assessed(findings, "Its keys and its TTL are as its writers need them.")
+    return assessed(worst_first(findings), "Its keys and its TTL are as its writers need them.")
 
 
 def _keys(kind: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    expected = _EXPECTED_KEYS[kind]() if kind in _EXPECTED_KEYS else ()
-    keys = facts.get("key_schema")
-    found = tuple(tuple(key) for key in keys if isinstance(key, list | tuple)) if isinstance(keys, list | tuple) else ()
-    if expected and found != expected:
+    expected = _EXPECTED_KEYS[kind]()
+    found = tuple(tuple(key) for key in facts.get("key_schema") or ())
+    if found != expected:
         noun = "log store" if kind == LOG_STORE else "commit coordinator"
         yield blocked(
             "wrong-key-schema",
@@ -63,8 +49,7 @@ def _keys(kind: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _in_words(keys: tuple[tuple[Any, ...], ...]) -> str:
-    words = [" ".join(str(part) for part in (*key[1:2], *key[:1], *(f"({t})" for t in key[2:3]))) for key in keys]
-    return ", ".join(words) or "empty"
+    return ", ".join(f"{kind} {name} ({of_type})" for name, kind, of_type in keys) or "empty"
 
 
 def _status(facts: Mapping[str, Any]) -> Iterator[Finding]:

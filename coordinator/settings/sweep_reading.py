@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from coordinator.protocols.names import temp_file_version
+from coordinator.protocols.orphans import life_of_entry, shortest_life
 from coordinator.protocols.survivors import Fate, NamedFile, Proof, Said, Witnesses, WrittenAside, fate_of_temp
-from coordinator.protocols.temp_orphans import life_of_entry, shortest_life
 from coordinator.repairs.table_under_repair import moment_of
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary

@@ -6,19 +6,10 @@ What stands beside a type is the example of the documentation, which is written 
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
+from coordinator.writers.names import BroughtName
 from coordinator.writers.platforms import Platform
 
 Moment = Annotated[str, "2026-11-20T10:00:00Z"]
-
-
-class BroughtDocument(TypedDict):
-    """A name from documents, with the releases that read it, and what to write for one that none reads."""
-
-    name: str
-    read_by: Annotated[str, "2.2.0 to 4.4.0 | no release"]
-    does: str
-    instead: str
-    source: str
 
 
 class ConfJson(TypedDict):
@@ -35,7 +26,7 @@ class ConfJson(TypedDict):
     spark_submit: str
     pyspark_session: str
     cluster_conf: str
-    brought: list[BroughtDocument]
+    brought: tuple[BroughtName, ...]
     providers: Annotated[list[dict[str, str]], [{"title": "…", "dynamodb": "com.amazonaws.auth.…", "s3a": "…"}]]
     platforms: tuple[Platform, ...]
 

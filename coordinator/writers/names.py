@@ -4,8 +4,9 @@ Sources are upstream's `S3DynamoDBLogStore` and `DeltaSQLConf` and the pull requ
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 from coordinator.coordination.session_conf import COORDINATOR, LOG_STORE
 from lake.delta.facts import Mechanism
@@ -23,18 +24,16 @@ _DELTA = "spark.databricks.delta."
 
 @dataclass(frozen=True, slots=True)
 class BroughtName:
-    """A key, or a class with `is_class`: `read_by` says which releases read it, `instead` what to write for it.
+    """A key, or a class: `read_by` says which releases read it, `instead` what to write for it.
 
     `instead` is "" where there is nothing to write, or where the name is read.
     """
 
-    mechanism: Mechanism
     name: str
-    read_by: str
+    read_by: Annotated[str, "2.2.0 to 4.4.0 | no release"]
     does: str
+    instead: str
     source: str
-    instead: str = ""
-    is_class: bool = False
 
     @property
     def is_read(self) -> bool:
@@ -43,56 +42,46 @@ class BroughtName:
 
 
 def _log_store(suffix: str, read_by: str, does: str) -> BroughtName:
-    return BroughtName(Mechanism.LOG_STORE, f"{LOG_STORE}.{suffix}", read_by, does, f"{LOG_STORE_CLASS}, {read_by}")
+    return BroughtName(f"{LOG_STORE}.{suffix}", read_by, does, "", f"{LOG_STORE_CLASS}, {read_by}")
 
 
 def _coordinator(suffix: str, does: str) -> BroughtName:
-    return BroughtName(
-        Mechanism.COORDINATED_COMMITS, f"{COORDINATOR}.{suffix}", "3.3.0 to 4.4.0", does, "DeltaSQLConf, 3.3.0 to 4.4.0"
-    )
+    return BroughtName(f"{COORDINATOR}.{suffix}", "3.3.0 to 4.4.0", does, "", "DeltaSQLConf, 3.3.0 to 4.4.0")
 
 
 def _proposed(suffix: str, instead: str) -> BroughtName:
     new = f"{LOG_STORE}.{instead}" if instead else ""
-    name = f"spark.delta.DynamoDBLogStore.{suffix}"
-    return BroughtName(Mechanism.LOG_STORE, name, NOBODY, _UNREAD, _PROPOSAL, new)
+    return BroughtName(f"spark.delta.DynamoDBLogStore.{suffix}", NOBODY, _UNREAD, new, _PROPOSAL)
 
 
 def _of_1_2_0(suffix: str) -> BroughtName:
     does = "The prefix lacks the class: read by that one release, by mistake."
     source = "S3DynamoDBLogStore 1.2.0; mended in 1.2.1 (#1094)"
-    name, new = f"spark.io.delta.storage.{suffix}", f"{LOG_STORE}.{suffix}"
-    return BroughtName(Mechanism.LOG_STORE, name, "1.2.0 alone", does, source, new)
+    return BroughtName(f"spark.io.delta.storage.{suffix}", "1.2.0 alone", does, f"{LOG_STORE}.{suffix}", source)
 
 
 def _documented(suffix: str) -> BroughtName:
     does = "As the pages of the previews have it; the code never read it."
-    name = f"{_DELTA}coordinatedCommits.commitCoordinator.ddb.{suffix}"
     source = "docs of the previews; DeltaSQLConf of 3.3.0 to 4.4.0 has dynamodb in its place"
-    return BroughtName(Mechanism.COORDINATED_COMMITS, name, NOBODY, does, source, f"{COORDINATOR}.{suffix}")
+    name = f"{_DELTA}coordinatedCommits.commitCoordinator.ddb.{suffix}"
+    return BroughtName(name, NOBODY, does, f"{COORDINATOR}.{suffix}", source)
 
 
 def _preview(name: str, instead: str) -> BroughtName:
     does = "Ignored since coordinated commits have their name."
     source = "DeltaSQLConf, 4.0.0-preview"
-    name = f"{_DELTA}managedCommits.{name}"
-    return BroughtName(Mechanism.COORDINATED_COMMITS, name, "4.0.0-preview alone", does, source, instead)
+    return BroughtName(f"{_DELTA}managedCommits.{name}", "4.0.0-preview alone", does, instead, source)
 
 
 def _default(name: str, read_by: str, instead: str) -> BroughtName:
-    does = "Ignored: new tables are not coordinated."
-    source = f"DeltaConfigs, {read_by}"
     new = f"{DEFAULTS}coordinatedCommits.{instead}" if instead else ""
-    return BroughtName(Mechanism.COORDINATED_COMMITS, f"{DEFAULTS}{name}", read_by, does, source, new)
+    does = "Ignored: new tables are not coordinated."
+    return BroughtName(f"{DEFAULTS}{name}", read_by, does, new, f"DeltaConfigs, {read_by}")
 
 
 _UNREAD = "Ignored without a word: the class takes the table delta_log in us-east-1."
 _UNITS = "units that Delta creates the store with; an existing store keeps its own. 5"
-BROUGHT = (
-    *(
-        BroughtName(Mechanism.LOG_STORE, name, NOBODY, "The session cannot load it.", _PROPOSAL, LOG_STORE_CLASS, True)
-        for name in PROPOSED_CLASSES
-    ),
+_OF_LOG_STORE = (
     _proposed("tableName", "ddb.tableName"),
     _proposed("region", "ddb.region"),
     _proposed("credentials.provider", "credentials.provider"),
@@ -117,6 +106,8 @@ BROUGHT = (
         "1.2.1 to 4.4.0",
         "A class of AWS SDK v1; from 2.0.0 on also one whose constructor takes a Hadoop Configuration.",
     ),
+)
+_OF_COORDINATOR = (
     _coordinator("awsCredentialsProviderName", "A class of AWS SDK v1, or one that takes a Hadoop Configuration."),
     _coordinator("readCapacityUnits", f"Read {_UNITS} unless set."),
     _coordinator("writeCapacityUnits", f"Write {_UNITS} unless set."),
@@ -138,14 +129,19 @@ BROUGHT = (
     _default("coordinatedCommits.commitCoordinator", NOBODY, "commitCoordinator-preview"),
     _default("coordinatedCommits.commitCoordinatorConf", NOBODY, "commitCoordinatorConf-preview"),
 )
+_CLASSES = tuple(
+    BroughtName(name, NOBODY, "The session cannot load it.", LOG_STORE_CLASS, _PROPOSAL) for name in PROPOSED_CLASSES
+)
+BROUGHT = {Mechanism.LOG_STORE: (*_CLASSES, *_OF_LOG_STORE), Mechanism.COORDINATED_COMMITS: _OF_COORDINATOR}
+DEAD_KEYS = tuple(one for one in (*_OF_LOG_STORE, *_OF_COORDINATOR) if not one.is_read)
 
-LOG_STORE_SUFFIXES = frozenset(
-    {"ddb.tableName", "ddb.region", "ddb.ttl", "credentials.provider", "read.retries"}
-    | {"provisionedThroughput.rcu", "provisionedThroughput.wcu"}
-)
-COORDINATOR_SUFFIXES = frozenset(
-    {"awsCredentialsProviderName", "skipPathCheckEnabled", "readCapacityUnits", "writeCapacityUnits"}
-)
+
+def _suffixes(names: Iterable[BroughtName], prefix: str) -> frozenset[str]:
+    return frozenset(one.name.removeprefix(f"{prefix}.") for one in names if one.is_read)
+
+
+LOG_STORE_SUFFIXES = _suffixes(_OF_LOG_STORE, LOG_STORE) | {"ddb.tableName", "ddb.region"}
+COORDINATOR_SUFFIXES = _suffixes(_OF_COORDINATOR, COORDINATOR)
 MISSPELT = {
     "tableName": "ddb.tableName",
     "table": "ddb.tableName",
@@ -176,7 +172,7 @@ _NEAR = {
     for prefix, known in ((LOG_STORE, LOG_STORE_SUFFIXES), (COORDINATOR, COORDINATOR_SUFFIXES))
     for suffix, near in MISSPELT.items()
     if near in known
-} | {one.name: one.instead for one in BROUGHT if not one.is_read and not one.is_class}
+} | {one.name: one.instead for one in DEAD_KEYS}
 _OURS = re.compile(
     r"delta\.logstore|delta\.dynamodblogstore\.|io\.delta\.storage\.|"
     r"databricks\.delta\.(?:properties\.defaults\.)?(?:coordinated|managed)commits\."
@@ -239,11 +235,6 @@ TO_V2 = {one.dynamodb: one.s3a for one in PROVIDERS if one.s3a} | {
     PROVIDERS[0].dynamodb: f"{_V2}.DefaultCredentialsProvider",
     f"{_V1}.AnonymousAWSCredentials": "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider",
 }
-
-
-def brought(mechanism: Mechanism) -> Iterator[BroughtName]:
-    """The names that concern tables of one mechanism."""
-    return (one for one in BROUGHT if one.mechanism is mechanism)
 
 
 def spellings(suffix: str) -> tuple[str, ...]:

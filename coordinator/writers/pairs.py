@@ -96,7 +96,7 @@ Found = tuple[int, PastedSetting]
 
 
 def read_pairs(text: str, observed: ObservedPlace = NOTHING_OBSERVED) -> WriterSession:
-    """The session that a text of at most 256 KiB sets up, each secret masked, beside what was observed.
+    """The session that a text of at most 256 KiB sets up, beside what was observed.
 
     Raises PasteRefused, without quoting it, for what holds no setting that is found.
     """
@@ -149,7 +149,7 @@ def _entries(text: str, syntax: str) -> tuple[tuple[PastedSetting, ...], tuple[s
 def _without_secret(one: PastedSetting) -> PastedSetting:
     """Without its value where that is a secret by its key, names one, or looks as if one were in it."""
     is_secret = _SECRET.search(one.key) and not _CLASS_OR_PLACE.search(one.key)
-    names_one = _SECRET.search(one.value) and not re.fullmatch(r"[\w.,-]*", one.value)
+    names_one = _SECRET.search(one.value) and not re.fullmatch(r"(?:[\w.$-]|,\s*)*", one.value)
     if is_secret or names_one or _MAY_BE_SECRET.search(one.value):
         return replace(one, value="", is_known=False)
     return one

@@ -1,6 +1,7 @@
 """The sample tables are valid Delta, and each is in the state it stands for."""
 
 import tomllib
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -118,7 +119,7 @@ def test_a_rule_takes_a_pending_commit_within_four_days() -> None:
     assert temp_file is not None
     waiting = WaitingFile(entry.version, entry.temp_path, temp_file.modified_at, temp_file.size)
 
-    verdict = judge_bucket(described, [TableInBucket(found.key, (waiting,))], now=datetime.now(UTC))
+    verdict = judge_bucket(asdict(described), [TableInBucket(found.key, (waiting,))], now=datetime.now(UTC))
 
     assert verdict.assessment.state is State.ATTENTION
     [deadline] = verdict.deadlines

@@ -14,7 +14,7 @@ from coordinator.coordination import carrying_out
 from coordinator.coordination.checks import Operation
 from coordinator.observation import passes, witnesses
 from coordinator.observation.reading import read_once
-from coordinator.protocols import log_store_items, remembered
+from coordinator.protocols import log_store, remembered
 from coordinator.repairs import carrying_out as repairs
 from coordinator.repairs import jobs
 from coordinator.repairs.item_calls import RequireNoEntry, entry_key
@@ -149,7 +149,7 @@ def without_both(patch: Patch) -> None:
 def without_quiet_time(patch: Patch) -> None:
     """Files that belong to no commit may be removed at once."""
     patch.setattr(remove_orphans, "QUIET_SECONDS", 0)
-    patch.setattr(log_store_items, "QUIET_SECONDS", 0)
+    patch.setattr(log_store, "QUIET_SECONDS", 0)
 
 
 FAST = scene("spark before its first change", "spark")

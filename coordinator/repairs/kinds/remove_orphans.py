@@ -13,10 +13,16 @@ from changes.calls import Call
 from coordinator.protocols import registrations
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.names import is_version, staged_file_version, temp_file_version, written_for
+from coordinator.protocols.orphans import (
+    Times,
+    losing_files,
+    staged_fates,
+    temp_fates,
+    uncompared_staged_files,
+    unnamed_files,
+)
 from coordinator.protocols.registrations import element_problems
-from coordinator.protocols.staged_orphans import losing_files, staged_fates, uncompared_files
 from coordinator.protocols.survivors import Fate, Proof, fate_of_registration
-from coordinator.protocols.temp_orphans import Times, as_s3_says, temp_fates, unnamed_files
 from coordinator.protocols.verdict import Finding
 from coordinator.protocols.wording import counted, duration, joined, thousands, verb, version_list
 from coordinator.repairs.declaration import Draft, NoPlan, Planned, Repair
@@ -70,7 +76,7 @@ def remove_staged_files(table: TableUnderRepair, finding: Finding) -> Planned:
     if reason or registration is None:
         return NoPlan(title, reason)
     delete = partial(_deletion, table, store=registration.store, registration=registration.table_id)
-    return _removal(table, title, orphans, delete, len(uncompared_files(table.view)))
+    return _removal(table, title, orphans, delete, len(uncompared_staged_files(table.view)))
 
 
 def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Planned | None:
@@ -170,7 +176,7 @@ def remove_registrations(table: TableUnderRepair, finding: Finding) -> Planned:
     )
 
 
-def temp_orphans(table: TableUnderRepair, times: Times = as_s3_says) -> list[tuple[LogObject, Fate]]:
+def temp_orphans(table: TableUnderRepair, times: Times | None = None) -> list[tuple[LogObject, Fate]]:
     """Quiet temp files that no entry names, of versions that another file holds or that left no trace."""
     unnamed = unnamed_files(table.view, temp_fates(table.view, table.entries, times), table.entries)
     return [(file, fate) for file, fate in unnamed if _is_quiet(table, file) and _is_told(table, file)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from coordinator.protocols.verdict import Severity
 from coordinator.writers.names import (
-    BROUGHT,
+    DEAD_KEYS,
     DEFAULTS,
     HADOOP,
     BroughtName,
@@ -23,7 +23,7 @@ from coordinator.writers.session import (
     removed,
 )
 
-_DEAD = {one.name.removeprefix("spark."): one for one in BROUGHT if not one.is_read and not one.is_class}
+_DEAD = {one.name.removeprefix("spark."): one for one in DEAD_KEYS}
 SPARK_ONLY = ("spark-submit", "spark-defaults.conf", "SparkApplication", "JSON")
 _UNSET = "a scheme of S3 without a class gets S3SingleDriverLogStore, which takes no lock"
 _NEEDS_SPARK = ("io.delta.storage.", "delta.logStore.", "databricks.delta.", "fs.s3a.", "fs.s3.")

@@ -95,13 +95,6 @@ def test_what_no_configuration_reaches_does_not_fall(configurations: Any, sizes:
     assert (verdict.assessment.state, codes(verdict), verdict.deadlines) == (State.HEALTHY, set(), ())
 
 
-def test_what_was_compared_is_said() -> None:
-    assert judged(tiers({"Prefix": LOG}), sizes=()).assessment.summary == (
-        "By prefix, size and age, its 1 archive configuration takes no published log or data file of the 1 known "
-        "table, and no commit that waits to be published."
-    )
-
-
 @pytest.mark.parametrize(
     ("prefix", "sizes", "what"),
     [

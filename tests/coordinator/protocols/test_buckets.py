@@ -9,6 +9,7 @@ from coordinator.protocols.bucket_tables import SizeRange, TableInBucket
 from coordinator.protocols.buckets import BucketVerdict, judge_bucket
 from coordinator.protocols.deadlines import AtRisk
 from coordinator.protocols.verdict import State
+from tests.builders.buckets import lifecycle_rule as rule
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -17,12 +18,6 @@ TAG = {"Key": "k", "Value": "v"}
 MOVES = {"Transitions": [{"Days": 30, "StorageClass": "GLACIER"}]}
 COMMITS = SizeRange("STANDARD", 900, 1_020, NOW - 20 * DAY)
 CHECKPOINTS = SizeRange("STANDARD", 2_000_000, 2_050_000, NOW - 10 * DAY)
-
-
-def rule(prefix: Any = "", days: int | None = 30, filters: Any = None, **more: Any) -> dict[str, Any]:
-    chosen = {"And": {"Prefix": prefix, **filters}} if filters else {"Prefix": prefix}
-    expires = {"Expiration": {"Days": days}} if days is not None else {}
-    return {"ID": "r1", "Status": "Enabled", "Filter": chosen, **expires, **more}
 
 
 def judged(*rules: Any, tables: Any = ("orders",), region: str = "", **facts: Any) -> BucketVerdict:
@@ -120,11 +115,6 @@ def test_a_fact_that_is_simply_not_there_makes_no_green_bucket(absent: str) -> N
 
     assert state is State.NOT_CHECKED
     assert summary.endswith("could not be read: no answer of S3 is kept.")
-
-
-@pytest.mark.parametrize("error", ["AccessDenied on s3:ListBucket.", ""])
-def test_a_bucket_that_could_not_be_described_says_why(error: str) -> None:
-    assert judge_bucket(None, error=error).assessment.state is State.NOT_CHECKED
 
 
 def test_a_table_at_the_root_of_its_bucket_is_reached() -> None:

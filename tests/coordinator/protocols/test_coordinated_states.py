@@ -110,20 +110,6 @@ def test_an_unbackfilled_commit_becomes_a_warning_after_a_minute(age: float, sev
     assert (verdict.state, finding(verdict, "K3").severity) == (State.UNBACKFILLED, severity)
 
 
-def test_a_livelock_says_that_readers_are_older_and_writers_spin() -> None:
-    verdict = verdict_of(at(4, staged=STAGED))
-
-    assert "Readers silently see 3; writers retry without end." in verdict.summary
-    assert [(one.version, one.code) for one in verdict.entries] == [(4, "K6")]
-
-
-def test_a_registration_from_a_backup_says_what_upstream_says_to_each_writer() -> None:
-    found = finding(at(1, accepted=False), "K9")
-
-    assert 'every write stops with "Commit version 4 is not valid. Expected version: 2."' in found.summary
-    assert "made before its first commit" in found.meaning
-
-
 def test_staged_files_of_3_3_alone_are_no_mixture() -> None:
     verdict = verdict_of(at(4, 4, staged=[OLDER]))
 

@@ -132,15 +132,6 @@ def test_malformed_parts_are_named() -> None:
     assert "acceptingCommits is the text True" in finding(table_facts(registrations=[broken]), "malformed-item").summary
 
 
-def test_a_hole_stops_readers_unless_a_checkpoint_covers_it() -> None:
-    above, below = (finding(table_facts(listing([0, 1, 4, 5], checkpoints=[v])), "version-hole") for v in (1, 4))
-
-    assert above.summary == (
-        "Versions 2 to 3 have no file, and later ones exist. Readers stop with DELTA_VERSIONS_NOT_CONTIGUOUS."
-    )
-    assert below.summary.endswith("Checkpoint 4 covers it, so only time travel fails.")
-
-
 def test_each_hole_is_a_finding_of_its_own() -> None:
     verdict = verdict_of(table_facts(listing([0, 2, 3, 6])))
     found = [one for one in verdict.findings if one.code == "version-hole"]

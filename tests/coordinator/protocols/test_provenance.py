@@ -8,12 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.protocols.accepted_elsewhere import KnownElsewhere, with_acceptances_of, with_elsewhere
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.provenance import MOST_RIVALS, Surroundings, is_another_table, provenance_of, remember
+from coordinator.protocols.orphans import temp_fates
+from coordinator.protocols.provenance import (
+    MOST_RIVALS,
+    KnownElsewhere,
+    Surroundings,
+    is_another_table,
+    provenance_of,
+    remember,
+    with_acceptances_of,
+    with_elsewhere,
+)
 from coordinator.protocols.survivors import Proof
-from coordinator.protocols.temp_orphans import temp_fates
 from coordinator.protocols.verdict import Severity
 from lake.delta.facts import Acceptance, LockDomain, Provenance, TableFacts, TableProtocol
 from tests.builders.facts import (

@@ -1,6 +1,7 @@
 """What the settings of a commit store mean."""
 
 from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ MADE_BY_A_WRITER = {"billing": "provisioned", "read_capacity": 5, "write_capacit
 COORDINATOR_KEYS = (("tableId", "HASH", "S"),)
 
 
-def described(kind: str = LOG_STORE, **changes: object) -> StoreDescription:
+def described(kind: str = LOG_STORE, **changes: object) -> dict[str, Any]:
     """A store with nothing to say about it."""
     healthy = StoreDescription(
         name="delta_log",
@@ -31,7 +32,7 @@ def described(kind: str = LOG_STORE, **changes: object) -> StoreDescription:
         ttl_attribute="expireTime" if kind == LOG_STORE else None,
         point_in_time_recovery=True,
     )
-    return replace(healthy, **changes)  # type: ignore[arg-type]
+    return asdict(replace(healthy, **changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [LOG_STORE, COMMIT_COORDINATOR])
@@ -77,21 +78,3 @@ def test_a_fact_that_could_not_be_read_is_not_checked_and_says_why() -> None:
         "Time to live could not be read: dynamodb:DescribeTimeToLive is denied.",
     )
     assert [one.code for one in findings] == ["not-read-time-to-live"]
-
-
-def test_a_store_that_could_not_be_described_says_why() -> None:
-    assert diagnose_store(LOG_STORE, None, error="AccessDenied on dynamodb:DescribeTable.")[:2] == (
-        State.NOT_CHECKED,
-        "The last check failed: AccessDenied on dynamodb:DescribeTable.",
-    )
-
-
-def test_a_stored_description_is_judged_like_a_fresh_one() -> None:
-    stored = asdict(described(ttl_attribute="commitTime")) | {"key_schema": [list(key) for key in LOG_KEYS]}
-
-    assert diagnose_store(LOG_STORE, stored) == diagnose_store(LOG_STORE, described(ttl_attribute="commitTime"))
-
-
-@pytest.mark.parametrize("stored", [{}, {"unknown": 5}, {"key_schema": "x", "unknown": [["a"]]}, 7])
-def test_a_garbled_description_is_never_healthy(stored: object) -> None:
-    assert diagnose_store(LOG_STORE, stored).state is not State.HEALTHY

@@ -45,13 +45,6 @@ def test_temp_files_alone_tell_whether_a_commit_may_wait(facts, state, severity,
     assert said in found.summary
 
 
-def test_what_may_wait_is_named_and_the_store_is_to_be_declared() -> None:
-    found = finding(table(old(3), old(4)), "unknown-log-store")
-
-    assert found.evidence["temp_files"] == [temp_name(4)]
-    assert "Declare the DynamoDB table" in found.meaning
-
-
 def test_two_writers_of_such_a_table_are_not_said_to_be_kept_apart_by_nothing() -> None:
     facts = table(old(3, age=HOUR), age=HOUR, engines={1: SPARK, 2: RUST, 3: SPARK})
 

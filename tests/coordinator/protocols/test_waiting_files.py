@@ -9,6 +9,7 @@ from coordinator.protocols.bucket_tables import LostFile, TableInBucket, Waiting
 from coordinator.protocols.buckets import BucketVerdict, judge_bucket
 from coordinator.protocols.deadlines import AtRisk
 from coordinator.protocols.verdict import Finding, State
+from tests.builders.buckets import lifecycle_rule
 from tests.builders.facts import staged_name, temp_name
 
 DAY = timedelta(days=1)
@@ -17,10 +18,8 @@ TMP = "orders/_delta_log/.tmp/"
 TAG = {"Key": "k", "Value": "v"}
 
 
-def rule(prefix: str = TMP, days: int | None = 7, filters: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    chosen = {"And": {"Prefix": prefix, **filters}} if filters else {"Prefix": prefix}
-    expires = {} if days is None else {"Expiration": {"Days": days}}
-    return {"ID": "r1", "Status": "Enabled", "Filter": chosen, **expires, **more}
+def rule(prefix: str = TMP, days: int | None = 7, **more: Any) -> dict[str, Any]:
+    return lifecycle_rule(prefix, days, **more)
 
 
 def orders(*waiting: WaitingFile, **facts: Any) -> TableInBucket:

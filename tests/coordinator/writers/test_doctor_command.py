@@ -105,10 +105,3 @@ def test_a_file_that_is_no_text_is_a_usage_error(file: Path) -> None:
 
     with pytest.raises(UsageError, match="no UTF-8"):
         call_command("doctor", str(file))
-
-
-def test_a_file_that_is_too_large_is_refused(file: Path) -> None:
-    file.write_text("spark.a " + "x" * 300_000)
-
-    with pytest.raises(Failed, match="256 KiB"):
-        call_command("doctor", str(file))

@@ -165,11 +165,7 @@ SECRETS = (
         for one in (
             f"?password={SECRET}",
             f" -Daws.secretKey={SECRET}",
-            f" fs.s3a.secret.key {SECRET}",
-            f" jdbc:postgresql://me:{SECRET}@host/x",
             f" https://{SECRET}@github.com/a",
-            f" jdbc:oracle:thin:scott/{SECRET}@//host:1521/x",
-            f"?X-Amz-Signature={SECRET}",
             f" Authorization: Bearer {SECRET}",
             f" {AWS_KEY}",
         )

@@ -8,7 +8,7 @@ import pytest
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS, WriterConfig
-from coordinator.writers.names import BROUGHT, COORDINATOR_SUFFIXES, LOG_STORE_SUFFIXES, PROVIDERS
+from coordinator.writers.names import PROVIDERS
 from coordinator.writers.platforms import Platform
 from lake.delta.facts import Mechanism
 
@@ -57,16 +57,6 @@ def test_where_both_schemes_are_served_both_take_the_lock(name: str) -> None:
 
     assert "spark.delta.logStore.s3.impl" in text
     assert "spark.delta.logStore.s3a.impl" in text
-
-
-def test_every_name_that_is_read_is_one_that_the_rules_know() -> None:
-    suffixes = {
-        one.name.partition(".dynamodb.")[2] or one.name.partition("S3DynamoDBLogStore.")[2]
-        for one in BROUGHT
-        if one.is_read
-    }
-
-    assert suffixes == (LOG_STORE_SUFFIXES | COORDINATOR_SUFFIXES) - {"ddb.tableName", "ddb.region"}
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.delta)
