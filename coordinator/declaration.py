@@ -2,9 +2,9 @@
 
 import re
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from coordinator.models import Bucket, CommitStore, DeltaTable, Watch
+from coordinator.models import Bucket, CommitStore, DeltaTable, ProvenanceRow, Watch
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import Field, pattern, read_table
 from dashboard.declaration.sections import DeclaredItem, Section
@@ -122,7 +122,8 @@ def _tables_of(row: CommitStore) -> int:
     """How many tables of its connection have entries in the store, or are known to have had some."""
     here = DeltaTable.objects.filter(connection=row.connection_id)
     locked = {table.pk for table in here.only("lock_domains").iterator() if row.name in _stores_of(table)}
-    served = here.filter(Q(store=row) | Q(entries__store=row) | Q(store_identities__store=row.name))
+    accepted = ProvenanceRow.objects.filter(table=OuterRef("pk"), store=row.name)
+    served = here.filter(Q(store=row) | Q(entries__store=row) | Exists(accepted))
     return len(locked.union(served.values_list("pk", flat=True)))
 
 

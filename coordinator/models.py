@@ -254,28 +254,11 @@ class Entry(models.Model):
             return None
 
 
-class StoreIdentity(models.Model):
-    """What accepted commits of a table: a DynamoDB table, its region, and `tablePath` or `tableId` to the letter."""
-
-    table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="store_identities", db_index=False)
-    store = models.CharField(max_length=255)
-    region = models.CharField(max_length=32, blank=True)
-    lock_domain = models.CharField(max_length=1100)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["table", "store", "region", "lock_domain"], name="store_identity_once"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.lock_domain} in {self.store}"
-
-
 class ProvenanceRow(models.Model):
     """What was seen of one version of a table when it was seen first: lake.delta.facts.Provenance, field by field.
 
     Commit and Entry are what is there now and go with it; this row stays as it was first written, and only facts that
-    were not known ("" or null) are added. `=` in `digest` or `accepted_etag` stands for the ETag.
+    were not known ("" or null) are added.
     """
 
     table = models.ForeignKey(DeltaTable, on_delete=models.CASCADE, related_name="provenance", db_index=False)
@@ -288,10 +271,9 @@ class ProvenanceRow(models.Model):
     commit_timestamp = models.BigIntegerField(null=True)
     seen_at = models.DateTimeField(null=True)
     absent_at = models.DateTimeField(null=True)
-    # Both go with their table; looking for what else names an identity would read every row.
-    identity = models.ForeignKey(
-        StoreIdentity, null=True, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
+    store = models.CharField(max_length=255, blank=True)
+    region = models.CharField(max_length=32, blank=True)
+    lock_domain = models.CharField(max_length=1100, blank=True)  # `tablePath` or `tableId` to the letter
     file_name = models.CharField(max_length=1100, blank=True)
     accepted_size = models.BigIntegerField(null=True)
     accepted_etag = models.CharField(max_length=64, blank=True)

@@ -242,24 +242,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="StoreIdentity",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("store", models.CharField(max_length=255)),
-                ("region", models.CharField(blank=True, max_length=32)),
-                ("lock_domain", models.CharField(max_length=1100)),
-                (
-                    "table",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="store_identities",
-                        to="coordinator.deltatable",
-                    ),
-                ),
-            ],
-        ),
-        migrations.CreateModel(
             name="ProvenanceRow",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
@@ -272,6 +254,9 @@ class Migration(migrations.Migration):
                 ("commit_timestamp", models.BigIntegerField(null=True)),
                 ("seen_at", models.DateTimeField(null=True)),
                 ("absent_at", models.DateTimeField(null=True)),
+                ("store", models.CharField(blank=True, max_length=255)),
+                ("region", models.CharField(blank=True, max_length=32)),
+                ("lock_domain", models.CharField(blank=True, max_length=1100)),
                 ("file_name", models.CharField(blank=True, max_length=1100)),
                 ("accepted_size", models.BigIntegerField(null=True)),
                 ("accepted_etag", models.CharField(blank=True, max_length=64)),
@@ -289,16 +274,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="provenance",
                         to="coordinator.deltatable",
-                    ),
-                ),
-                (
-                    "identity",
-                    models.ForeignKey(
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="+",
-                        to="coordinator.storeidentity",
                     ),
                 ),
             ],
@@ -548,12 +523,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="observationpass",
             index=models.Index(fields=["connection", "-started_at"], name="pass_newest"),
-        ),
-        migrations.AddConstraint(
-            model_name="storeidentity",
-            constraint=models.UniqueConstraint(
-                fields=("table", "store", "region", "lock_domain"), name="store_identity_once"
-            ),
         ),
         migrations.AddConstraint(
             model_name="provenancerow",

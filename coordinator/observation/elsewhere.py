@@ -126,7 +126,7 @@ def seen_anywhere(table: DeltaTable, version: int) -> Provenance | None:
     """
     rows = ProvenanceRow.objects.filter(
         table__bucket=table.bucket, table__prefix=table.prefix, version=version
-    ).select_related("identity", "table__connection")
+    ).select_related("table__connection")
     own, others = None, []
     for row in rows:
         if row.table_id == table.pk:

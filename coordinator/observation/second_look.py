@@ -96,7 +96,7 @@ def _afresh(lake: Lake, survey: Survey, place: Place) -> Survey:
     """The stores as known, with nothing in hand that was read before the first look: what was scanned is asked for."""
     return replace(
         survey,
-        log_stores=tuple(replace(store, partitions=None) for store in survey.log_stores),
+        log_stores=tuple(replace(store, held=None) for store in survey.log_stores),
         coordinators=tuple(_read_again(lake, store, place) for store in survey.coordinators),
     )
 
@@ -106,14 +106,14 @@ def _read_again(lake: Lake, store: CoordinatorSurvey, place: Place) -> Coordinat
 
     Those that have not rest on nothing, and may be many.
     """
-    if store.registrations is None:
+    if store.held is None:
         return store
-    scanned = store.registrations.get(place, ())
+    scanned = store.held.get(place, ())
     found = (
         read_registration_of(lake, store.name, one.table_id) if one.has_accepted_commits and one.table_id else one
         for one in scanned
     )
-    return replace(store, registrations={place: tuple(one for one in found if one is not None)})
+    return replace(store, held={place: tuple(one for one in found if one is not None)})
 
 
 def _with_older_versions(lake: Lake, reading: Reading) -> Reading:

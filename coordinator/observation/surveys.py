@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from coordinator.models import CommitStore
 from coordinator.observation.workers import Stopped, Workers
@@ -40,7 +40,7 @@ SMALL_STORE_ITEMS = 5_000
 SCAN_EVERY = timedelta(hours=1)
 """How often a larger store is scanned for tables that nobody named."""
 
-Survey_ = TypeVar("Survey_", "LogStoreSurvey", "CoordinatorSurvey")
+Held = TypeVar("Held")
 Place = tuple[str, str]
 """Bucket and key: what all spellings of one table have in common."""
 
@@ -77,29 +77,23 @@ class Partition:
         return Partition(self.count - left_out, newest, list(filter(wanted, self.older_incomplete)))
 
 
-@dataclass(frozen=True, slots=True)
-class LogStoreSurvey:
-    """A log store in one pass. `partitions`, by table and `tablePath`, is None where it was not scanned, or could not
-    be (`error`).
+@dataclass(frozen=True)
+class StoreSurvey(Generic[Held]):
+    """A commit store in one pass. `held`, by table, is None where it was not scanned, or could not be (`error`).
 
-    `items` counts what was read, `strays` are the sentences on paths that name no table.
+    `items` counts what was read, `strays` are the sentences on items that name no table.
     """
 
     name: str
-    partitions: Mapping[Place, Mapping[str, Partition]] | None = None
+    held: Mapping[Place, Held] | None = None
     error: AwsError | None = None
     items: int = 0
     strays: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorSurvey:
-    """A coordinator's DynamoDB table in one pass; `registrations`, by table, is None where it was not scanned."""
-
-    name: str
-    registrations: Mapping[Place, tuple[Registration, ...]] | None = None
-    error: AwsError | None = None
-    strays: tuple[str, ...] = ()
+LogStoreSurvey = StoreSurvey[Mapping[str, Partition]]
+"""Of a log store: its partitions, by `tablePath`."""
+CoordinatorSurvey = StoreSurvey[tuple[Registration, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +112,7 @@ class Survey:
 
     def places(self) -> set[Place]:
         """Every table that an item speaks of."""
-        places = {place for store in self.log_stores for place in store.partitions or ()}
-        return places | {place for store in self.coordinators for place in store.registrations or ()}
+        return {place for store in self.stores for place in store.held or ()}
 
     def strays(self) -> list[str]:
         """Sentences on items that speak of no table."""
@@ -205,9 +198,8 @@ def survey_of_registrations(name: str, registrations: Iterable[Registration]) ->
             strays.append(f"{name} holds {place}, which is no place in S3.")
         else:
             by_place[uri.bucket, uri.key].append(registration)
-    return CoordinatorSurvey(
-        name, {place: tuple(found) for place, found in by_place.items()}, None, _bounded(strays, name)
-    )
+    held = {place: tuple(found) for place, found in by_place.items()}
+    return CoordinatorSurvey(name, held, items=sum(map(len, held.values())), strays=_bounded(strays, name))
 
 
 def read_partition(dynamodb: DynamoDB, name: str, table_path: str, *, at_least: str = "") -> Partition:
@@ -238,23 +230,22 @@ def _bounded(strays: Sequence[str], name: str) -> tuple[str, ...]:
 def survey_stores(connection: Connection, lake: Lake, now: datetime, workers: Workers, *, in_full: bool) -> Survey:
     """Scan the stores that are due; one that cannot be one, by its keys, is not read at all."""
 
-    def survey(store: CommitStore, kind: type[Survey_], scan: Callable[[DynamoDB, str, Event], Survey_]) -> Survey_:
+    def survey(store: CommitStore, scan: Callable[[DynamoDB, str, Event], StoreSurvey[Held]]) -> StoreSurvey[Held]:
         if error := unfit(store):
-            return kind(store.name, error=error)
+            return StoreSurvey(store.name, error=error)
         if not in_full and not _scan_is_due(store, now):
-            return kind(store.name)
-        return workers.run(partial(scan, lake.dynamodb, store.name, workers.stopping))
+            return StoreSurvey(store.name)
+        found = workers.run(partial(scan, lake.dynamodb, store.name, workers.stopping))
+        if found.held is not None:
+            CommitStore.objects.filter(pk=store.pk).update(scanned_at=now, scanned_items=found.items)
+        return found
 
-    log_stores, coordinators = [], []
-    for store in stores_of(connection, CommitStore.Kind.LOG_STORE):
-        log_stores.append(found := survey(store, LogStoreSurvey, scan_log_store))
-        if found.partitions is not None:
-            _note_scan(store, found.items, now)
-    for store in stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR):
-        coordinators.append(held := survey(store, CoordinatorSurvey, scan_coordinator))
-        if held.registrations is not None:
-            _note_scan(store, sum(map(len, held.registrations.values())), now)
-    return Survey(tuple(log_stores), tuple(coordinators))
+    log_stores = stores_of(connection, CommitStore.Kind.LOG_STORE)
+    coordinators = stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR)
+    return Survey(
+        tuple(survey(store, scan_log_store) for store in log_stores),
+        tuple(survey(store, scan_coordinator) for store in coordinators),
+    )
 
 
 def survey_for_one_table(connection: Connection, lake: Lake) -> Survey:
@@ -263,14 +254,16 @@ def survey_for_one_table(connection: Connection, lake: Lake) -> Survey:
     A table may have several registrations, and only a scan finds those that its properties do not name; a coordinator
     holds one item for each table.
     """
-    log_stores = stores_of(connection, CommitStore.Kind.LOG_STORE)
-    coordinators = []
-    for store in stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR):
+
+    def scanned(store: CommitStore) -> CoordinatorSurvey:
         error = unfit(store)
-        coordinators.append(
-            CoordinatorSurvey(store.name, error=error) if error else scan_coordinator(lake.dynamodb, store.name)
-        )
-    return Survey(tuple(LogStoreSurvey(one.name, error=unfit(one)) for one in log_stores), tuple(coordinators))
+        return CoordinatorSurvey(store.name, error=error) if error else scan_coordinator(lake.dynamodb, store.name)
+
+    log_stores = stores_of(connection, CommitStore.Kind.LOG_STORE)
+    coordinators = stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR)
+    return Survey(
+        tuple(LogStoreSurvey(store.name, error=unfit(store)) for store in log_stores), tuple(map(scanned, coordinators))
+    )
 
 
 def stores_of(connection: Connection, kind: CommitStore.Kind) -> Iterator[CommitStore]:
@@ -298,7 +291,3 @@ def _scan_is_due(store: CommitStore, now: datetime) -> bool:
     if store.scanned_at is None or store.scanned_items is None:
         return True
     return store.scanned_items <= SMALL_STORE_ITEMS or now - store.scanned_at > SCAN_EVERY
-
-
-def _note_scan(store: CommitStore, items: int, now: datetime) -> None:
-    CommitStore.objects.filter(pk=store.pk).update(scanned_at=now, scanned_items=items)

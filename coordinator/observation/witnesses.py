@@ -104,7 +104,7 @@ def newest_of_stores(lake: Lake, survey: Survey, target: TableTarget, known: Kno
         paths = [domain.path for domain in asked if domain.store == store.name]
         if store_is_unknown(known):
             paths = list(target.uri.table_paths())
-        if store.partitions is not None:
+        if store.held is not None:
             domains.update(_scanned(store, target))
         elif paths:
             found = read_newest(lake.dynamodb, store.name, paths, known.newest_version)
@@ -220,7 +220,7 @@ def _accepting(recalled: Mapping[int, Provenance], published: int | None, region
 
 def _is_scanned(survey: Survey, store: str) -> bool:
     coordinator = survey.coordinator(store)
-    return coordinator is not None and coordinator.registrations is not None
+    return coordinator is not None and coordinator.held is not None
 
 
 def _with_one(
@@ -256,7 +256,7 @@ def _is_of(registration: Registration, target: TableTarget) -> bool:
 
 def what_was_asked(survey: Survey, witness: StoreWitness) -> AskedStores:
     """Each store by its kind: what was declared as another kind than it is was not read."""
-    scanned = (store.name for store in survey.coordinators if store.registrations is not None or _is_missing(store))
+    scanned = (store.name for store in survey.coordinators if store.held is not None or _is_missing(store))
     asked = (store.name for store in survey.log_stores if store.error is None or _is_missing(store))
     return AskedStores(frozenset(asked), frozenset(scanned), witness.singly)
 
@@ -279,7 +279,7 @@ def fingerprint(
     and of the domains that are `asked` at each look; of those `elsewhere` that they are there.
     """
     digest = hashlib.sha256()
-    scanned = {store.name for store in survey.log_stores if store.partitions is not None}
+    scanned = {store.name for store in survey.log_stores if store.held is not None}
     for domain in sorted({*asked, *(one for one in witness.domains if one.store in scanned)}):
         digest.update(f"{domain!r}\n".encode(errors="replace"))
         held = witness.domains.get(domain)
@@ -304,7 +304,7 @@ def in_tail(found: ObjectSummary, log_key: str, from_version: int) -> bool:
 def _entries_of(
     lake: Lake, store: LogStoreSurvey, target: TableTarget, from_version: int, published: int | None
 ) -> dict[LockDomain, DomainEntries]:
-    if store.partitions is not None:
+    if store.held is not None:
         return _scanned(store, target, lambda path, partition: _read_on(lake, store.name, path, partition, published))
     found: dict[LockDomain, DomainEntries] = {}
     for path in _paths_to_ask(store, target, whole=from_version == 0):
@@ -329,7 +329,7 @@ def _scanned(
     store: LogStoreSurvey, target: TableTarget, read_on: ReadOn | None = None
 ) -> dict[LockDomain, DomainEntries]:
     found: dict[LockDomain, DomainEntries] = {}
-    for path, partition in (store.partitions or {}).get(target.place, {}).items():
+    for path, partition in (store.held or {}).get(target.place, {}).items():
         entries = read_on(path, partition) if read_on else partition.entries
         own = tuple(entry for entry in entries if speaks_of(entry, target.place))
         found[LockDomain(store.name, path)] = _domain(partition, own, 0)
@@ -361,8 +361,8 @@ def _scanned_registrations(survey: Survey, target: TableTarget) -> tuple[Registr
     return tuple(
         registration
         for store in survey.coordinators
-        if store.registrations is not None
-        for registration in store.registrations.get(target.place, ())
+        if store.held is not None
+        for registration in store.held.get(target.place, ())
     )
 
 
@@ -371,7 +371,7 @@ def _with_known_registration(
 ) -> StoreWitness:
     witness = replace(witness, registrations=_scanned_registrations(survey, target))
     store = survey.coordinator(known.store_name)
-    if known.mechanism is not Mechanism.COORDINATED_COMMITS or store is None or store.registrations is not None:
+    if known.mechanism is not Mechanism.COORDINATED_COMMITS or store is None or store.held is not None:
         return witness
     if store.error is not None:
         raise store.error

@@ -189,7 +189,7 @@ def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[Table
 
 
 def what_was_seen(table: DeltaTable, version: int) -> ProvenanceRow | None:
-    return table.provenance.select_related("identity").filter(version=version).first()
+    return table.provenance.filter(version=version).first()
 
 
 def neighbours(table: DeltaTable, version: int) -> tuple[int | None, int | None]:

@@ -1,7 +1,7 @@
 """The settings of a bucket that commits and backups depend on."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,8 +26,6 @@ NONE_CONFIGURED = frozenset(
 NO_SUCH_FEATURE = frozenset({"NotImplemented", "HTTP501"})
 # ... or passes over the words that it does not know and lists the objects, as Ceph does.
 OBJECT_LISTING = re.compile(rb"<(?:[\w.-]+:)?ListBucketResult[\s>/]")
-MOST_TIERING_PAGES = 100
-"""Pages that are asked for at most; S3 allows 1,000 configurations in a bucket."""
 
 
 @dataclass(frozen=True)
@@ -86,33 +84,20 @@ def _lifecycle(lake: Lake, name: str) -> dict[str, Any]:
 
 
 def _tiering(lake: Lake, name: str) -> dict[str, Any]:
+    """The first page of them, which holds as many as any bucket has; where there are more, they are not known."""
+    operation, target = "ListBucketIntelligentTieringConfigurations", f"s3://{name}"
     try:
-        return {"tiering": tuple(_tiering_configurations(lake, name))}
+        answer = lake.s3.ask(f"s3:{operation}", name, "", query={"intelligent-tiering": ""}, target=target)
     except AwsError as error:
         if error.code in NO_SUCH_FEATURE:
             return {"tiering": ()}
         raise
-
-
-def _tiering_configurations(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
-    """All of them, page by page (ListBucketIntelligentTieringConfigurations)."""
-    operation, target = "ListBucketIntelligentTieringConfigurations", f"s3://{name}"
-    query = {"intelligent-tiering": ""}
-    for _ in range(MOST_TIERING_PAGES):
-        answer = lake.s3.ask(f"s3:{operation}", name, "", query=query, target=target)
-        if OBJECT_LISTING.search(answer.body[:1_000]):
-            return
-        said = parse_answer(answer, operation, target)
-        if not said:
-            raise malformed(answer, "the answer is no list of configurations", f"s3:{operation}", target)
-        yield from said.get("IntelligentTieringConfigurationList", ())
-        if not said.get("IsTruncated"):
-            return
-        following = said.get("NextContinuationToken")
-        if not following or following == query.get("continuation-token"):
-            break
-        query = {"intelligent-tiering": "", "continuation-token": following}
-    raise malformed(answer, "the list of configurations does not come to its end", f"s3:{operation}", target)
+    if OBJECT_LISTING.search(answer.body[:1_000]):
+        return {"tiering": ()}
+    said = parse_answer(answer, operation, target)
+    if not said or said.get("IsTruncated"):
+        raise malformed(answer, "the answer is no whole list of configurations", f"s3:{operation}", target)
+    return {"tiering": tuple(said.get("IntelligentTieringConfigurationList", ()))}
 
 
 def _replication(lake: Lake, name: str) -> dict[str, Any]:

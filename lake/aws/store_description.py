@@ -147,7 +147,7 @@ def read_load(services: Services, table: str, since: datetime, until: datetime) 
         "MetricDataQueries": [_query(name, metric, statistic, dimensions) for name, metric, statistic in _METRICS],
     }
     said = services.ask("cloudwatch", "GetMetricData", parameters, target=f"DynamoDB table {table}")
-    values = {str(one.get("Id")): _values(one) for one in said.get("MetricDataResults") or ()}
+    values: dict[str, list[float]] = {one["Id"]: one["Values"] for one in said["MetricDataResults"]}
     return StoreLoad(
         since=since,
         until=until,
@@ -161,7 +161,3 @@ def read_load(services: Services, table: str, since: datetime, until: datetime) 
 def _query(name: str, metric: str, statistic: str, dimensions: list[dict[str, str]]) -> dict[str, Any]:
     measured = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
     return {"Id": name, "MetricStat": {"Metric": measured, "Period": PERIOD_SECONDS, "Stat": statistic}}
-
-
-def _values(result: dict[str, Any]) -> tuple[float, ...]:
-    return tuple(float(one) for one in result.get("Values") or ())

@@ -20,7 +20,6 @@ class Checksum:
     version: int
     protocol: ProtocolAction | None = None
     metadata: MetadataAction | None = None
-    table_size_bytes: int | None = None
     num_files: int | None = None
     in_commit_timestamp: int | None = None
     transaction: str = ""
@@ -42,14 +41,12 @@ def read_checksum(version: int, data: bytes) -> Checksum:
 def _checksum(version: int, content: dict[str, object], reader: StateReader) -> Checksum:
     protocol = reader.protocol(content["protocol"]) if content.get("protocol") is not None else None
     metadata = reader.metadata(content["metadata"]) if content.get("metadata") is not None else None
-    counts = {name: _count(content, name, reader) for name in ("tableSizeBytes", "numFiles", "inCommitTimestampOpt")}
     return Checksum(
         version=version,
         protocol=protocol,
         metadata=metadata,
-        table_size_bytes=counts["tableSizeBytes"],
-        num_files=counts["numFiles"],
-        in_commit_timestamp=counts["inCommitTimestampOpt"],
+        num_files=_count(content, "numFiles", reader),
+        in_commit_timestamp=_count(content, "inCommitTimestampOpt", reader),
         transaction=as_text(content.get("txnId")),
         problems=tuple(reader.problems),
     )

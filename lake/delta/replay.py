@@ -5,7 +5,7 @@ Everything here is pure: a plan names objects, the caller reads them, `fold_prot
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from lake.delta.facts import LogListing, LogObject, ReadingProblem, Registration, TableProtocol
@@ -129,18 +129,7 @@ def fold_protocol(parts: Iterable[HoldsState]) -> TableProtocol | None:
         version = part.version
     if protocol is None or metadata is None:
         return None
-    return TableProtocol(
-        version=version,
-        reader_version=protocol.reader_version,
-        writer_version=protocol.writer_version,
-        reader_features=protocol.reader_features,
-        writer_features=protocol.writer_features,
-        table_id=metadata.table_id,
-        name=metadata.name,
-        partition_columns=metadata.partition_columns,
-        properties=metadata.properties,
-        created_at=metadata.created_at,
-    )
+    return TableProtocol(version=version, **asdict(protocol), **asdict(metadata))
 
 
 def usable_checkpoint(found: Sequence[LogObject]) -> tuple[LogObject, ...]:

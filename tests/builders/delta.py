@@ -6,11 +6,11 @@ Versions are ints, sizes bytes, timestamps epoch milliseconds unless a name says
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from lake.aws.list_page import ObjectSummary
 from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.delta.facts import LogObject
 from tests.lazily import lazily
@@ -25,20 +25,14 @@ WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class ListedObject:
+def listed_object(key: str, size: int = 1_000, modified_at: datetime = WRITTEN_AT, etag: str = "etag") -> ObjectSummary:
     """An object as a listing of the bucket gives it: `key` is the whole key."""
-
-    key: str
-    size: int = 1_000
-    modified_at: datetime = WRITTEN_AT
-    etag: str = "etag"
-    storage_class: str = ""
+    return ObjectSummary(key, size, modified_at, etag)
 
 
-def listed(*keys: str, size: int = 1_000) -> tuple[ListedObject, ...]:
+def listed(*keys: str, size: int = 1_000) -> tuple[ObjectSummary, ...]:
     """Listed objects of one size, in the order given."""
-    return tuple(ListedObject(key, size) for key in keys)
+    return tuple(listed_object(key, size) for key in keys)
 
 
 def log_object(name: str, size: int = 1_000, modified_at: datetime = WRITTEN_AT, etag: str = "etag") -> LogObject:

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.models import CommitStore, Watch
 from coordinator.observation.passes import observe_connection
-from coordinator.protocols import coordinated_commits, log_store_items
+from coordinator.protocols import coordinated_commits, log_store
 from coordinator.repairs.kinds import remove_orphans
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
@@ -69,5 +69,5 @@ def observe_guarded(connection, guarded):
 @pytest.fixture
 def young_count_as_old(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto gives every object the time of now."""
-    for module in (remove_orphans, coordinated_commits, log_store_items):
+    for module in (remove_orphans, coordinated_commits, log_store):
         monkeypatch.setattr(module, "QUIET_SECONDS", -1)

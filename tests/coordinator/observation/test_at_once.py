@@ -1,4 +1,4 @@
-"""Two looks at once, a look that is cancelled, and threads that never stop a pass from ending."""
+"""Two looks at once, and threads that never stop a pass from ending."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connections
 
-from coordinator.models import Commit, DeltaTable, Entry, ObservationPass, TableFinding
+from coordinator.models import Commit, DeltaTable, Entry, TableFinding
 from coordinator.observation import passes
 from coordinator.observation.passes import observe_connection, observe_one_table
 from coordinator.observation.workers import TICK_SECONDS, Stopped, Workers
@@ -54,42 +54,6 @@ def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake
     assert (table.published_version, table.error_code) == (4, "")
     assert (Commit.objects.count(), Entry.objects.count()) == (5, 6)
     assert TableFinding.objects.filter(code="C2", resolved_at=None).count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_cancelled_pass_stops_within_moments_and_keeps_what_is_stored(written, guard, guarded, connection):
-    written.table("sales/orders")
-    observe_connection(connection, guarded, threads=2)
-    for number in range(20):
-        written.table(f"sales/t{number}", commits=1)
-    release = threading.Event()
-
-    def hang(call) -> None:
-        if call.operation == "ListObjectsV2" and "_delta_log/" in call.target:
-            release.wait(scaled(30))
-
-    guard.before = hang
-    reading = threading.Event()
-
-    def progress(step, done, total) -> None:
-        if step == "Read the tables" and reading.is_set():
-            raise Stop
-        if step == "Read the tables":
-            reading.set()
-
-    started = time.monotonic()
-    try:
-        with pytest.raises(Stop):
-            observe_connection(connection, guarded, threads=2, progress=progress)
-        took = time.monotonic() - started
-    finally:
-        release.set()
-
-    assert took < scaled(3 * TICK_SECONDS + 1)
-    assert DeltaTable.objects.get(name="sales.orders").published_version == 2
-    ended = ObservationPass.objects.order_by("-pk").first()
-    assert ended is not None
-    assert (ended.finished_at is not None, ended.error_code) == (True, "Stop")
 
 
 def test_two_first_readings_of_one_table_are_one_table(written, connection, lake):

@@ -1,8 +1,6 @@
 """What `observe`, `table` and `tables` hand on, what they print, and their exit codes."""
 
 import json
-import subprocess
-import sys
 from io import StringIO
 
 import pytest
@@ -13,7 +11,6 @@ from coordinator.models import DeltaTable
 from dashboard.connections.models import Connection
 from tests.builders.lake import NOW, make_connection, make_finding, make_pending, make_store, make_table
 from tests.json_types import printed
-from tests.waiting import scaled
 
 pytestmark = pytest.mark.django_db
 
@@ -159,11 +156,3 @@ def test_without_a_connection_observing_says_what_to_do():
     error = refused("observe")
 
     assert (error.returncode, "levee apply" in str(error)) == (1, True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [["tables", "--state", "rosy"], ["table"], ["observe", "--nonsense"]])
-def test_wrong_usage_ends_in_two_with_nothing_on_stdout(words):
-    ended = subprocess.run([sys.executable, "manage.py", *words], capture_output=True, text=True, timeout=scaled(60))
-
-    assert (ended.returncode, ended.stdout) == (2, "")

@@ -174,19 +174,6 @@ def test_a_rule_is_held_against_the_sizes_of_a_real_listing_and_of_what_its_tail
     assert Bucket.objects.get().state == "unsafe"
 
 
-def test_logs_whose_sizes_were_never_kept_are_read_as_not_known(written, observe, larger_than):
-    larger_than(150_000)
-    written.table("sales/orders", commits=2)
-    observe()
-    DeltaTable.objects.update(log_sizes=None)
-    written.commit("sales/orders", 2)
-
-    observe()
-
-    assert DeltaTable.objects.get().log_sizes is None
-    assert Bucket.objects.get().state == "attention"
-
-
 def test_a_deadline_that_is_further_away_than_is_told_waits_for_a_rule_that_looks_further(waiting, written, observe):
     put_rule(written, days=40)
     Bucket.objects.update(observed_at=timezone.now() - SETTINGS_EVERY)

@@ -4,7 +4,7 @@ import pytest
 from django.db import connections
 
 from coordinator.actions import observe_lake
-from coordinator.models import DeltaTable
+from coordinator.models import DeltaTable, ObservationPass
 from dashboard.accounts.actor import Actor
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job, JobState
@@ -58,3 +58,5 @@ def test_a_job_that_is_cancelled_while_it_reads_ends_without_another_table(writt
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
     assert not DeltaTable.objects.exists()
+    ended = ObservationPass.objects.get()
+    assert (ended.finished_at is not None, ended.error_code) == (True, "JobCancelled")

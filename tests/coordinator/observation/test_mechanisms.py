@@ -5,12 +5,9 @@ import pytest
 from coordinator.models import CommitStore, DeltaTable, Entry
 from lake.delta.facts import LockDomain
 from tests.builders.delta import registration_item
+from tests.coordinator.observation.accepted_and_lost import the_table
 
 LARGE = 1_000_000
-
-
-def the_table() -> DeltaTable:
-    return DeltaTable.objects.get()
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 import pytest
 
-from coordinator.models import Commit, DeltaTable
+from coordinator.models import Commit
+from tests.coordinator.observation.accepted_and_lost import the_table
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
@@ -24,10 +25,6 @@ def storage(endpoint) -> dict[str, str]:
 
 def rows(start: int = 0) -> "pa.Table":
     return pa.table({"id": list(range(start, start + 10)), "day": ["mon", "tue"] * 5})
-
-
-def the_table() -> DeltaTable:
-    return DeltaTable.objects.get()
 
 
 def test_a_partitioned_table_with_deletions_and_a_checkpoint_is_read(written, observe, storage):

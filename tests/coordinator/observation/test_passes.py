@@ -2,13 +2,10 @@
 
 import pytest
 
-from coordinator.models import Commit, DeltaTable, Entry, ObservationPass, Watch
+from coordinator.models import Commit, Entry, ObservationPass, Watch
+from tests.coordinator.observation.accepted_and_lost import the_table
 
 pytestmark = pytest.mark.postgres("upserts")
-
-
-def the_table() -> DeltaTable:
-    return DeltaTable.objects.get()
 
 
 def test_a_single_driver_table_is_found_below_a_watched_prefix(written, observe):

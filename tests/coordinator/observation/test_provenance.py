@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from coordinator.models import DeltaTable, ProvenanceRow, StoreIdentity, TableFinding
+from coordinator.models import DeltaTable, ProvenanceRow, TableFinding
 from coordinator.observation.passes import survey_for_one_table, target_of
 from coordinator.observation.saving import save_readings
 from coordinator.observation.second_look import read_table
@@ -18,7 +18,7 @@ from tests.coordinator.observation.accepted_and_lost import ORDERS, file, in_a_d
 
 
 def seen(version: int) -> ProvenanceRow:
-    return ProvenanceRow.objects.select_related("identity").get(version=version)
+    return ProvenanceRow.objects.get(version=version)
 
 
 def stored(written, version: int) -> dict[str, object]:
@@ -32,8 +32,8 @@ def test_every_version_is_kept_with_its_file_and_its_acceptance(written, observe
 
     published, waiting = seen(2), seen(3)
     assert (published.size, f'"{published.etag}"') == (stored(written, 2)["ContentLength"], stored(written, 2)["ETag"])
-    assert (published.digest, published.commit_timestamp) == ("=", 1_767_225_600_000)
-    identity = (published.identity.store, published.identity.region, published.identity.lock_domain)
+    assert (published.digest, published.commit_timestamp) == (published.etag, 1_767_225_600_000)
+    identity = (published.store, published.region, published.lock_domain)
     assert identity == (written.log_store, "us-east-1", written.uri(ORDERS))
     assert (waiting.seen_at, waiting.size, waiting.file_name) == (None, None, f".tmp/{3:020d}.json.{UUID}")
     assert waiting.accepted_size == len(commit_bytes(commit_info()))
@@ -133,11 +133,10 @@ def test_a_table_made_again_takes_nothing_over(written, observe):
 
     observe()
 
-    assert sorted(ProvenanceRow.objects.values_list("version", "identity", "absent_at")) == [
-        (0, None, None),
-        (1, None, None),
+    assert sorted(ProvenanceRow.objects.values_list("version", "store", "absent_at")) == [
+        (0, "", None),
+        (1, "", None),
     ]
-    assert not DeltaTable.objects.get().store_identities.exists()
 
 
 def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_seen(written, observe):
@@ -161,7 +160,7 @@ def test_a_coordinated_commit_is_kept_with_its_staged_file(written, observe, con
     observe()
 
     waiting = seen(3)
-    assert (waiting.identity.store, waiting.file_name) == (store, f"{3:020d}.{UUID}.json")
+    assert (waiting.store, waiting.file_name) == (store, f"{3:020d}.{UUID}.json")
     assert waiting.accepted_timestamp == 1_767_225_600_003
     assert waiting.accepted_size == len(commit_bytes(commit_info()))
 
@@ -188,16 +187,6 @@ def test_what_was_seen_goes_with_its_table(written, observe, connection):
     connection.delete()
 
     assert not ProvenanceRow.objects.exists()
-    assert not StoreIdentity.objects.exists()
-
-
-def test_an_etag_that_is_stored_once_is_read_back_where_it_stands(written, observe, connection):
-    written.table(ORDERS, commits=3)
-    observe()
-    (recalled,) = target_of(connection, TableUri.parse(written.uri(ORDERS))).recall(2).values()
-
-    assert seen(2).digest == "="
-    assert recalled.digest == recalled.etag == seen(2).etag
 
 
 def told(code: str) -> list[TableFinding]:

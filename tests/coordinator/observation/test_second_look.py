@@ -15,6 +15,7 @@ from tests.builders.delta import commit_bytes, commit_info, first_commit_bytes, 
 from tests.builders.guard import Call, Guard
 from tests.builders.lake import NOW
 from tests.builders.writers import Writer, log_store_writer, meanwhile
+from tests.coordinator.observation.accepted_and_lost import the_table
 from tests.lake.aws.stub import QUICK, quick
 
 ROOT = "sales/orders"
@@ -32,10 +33,6 @@ def observe(connection, guard) -> Iterator[Callable[..., PassResult]]:
 @pytest.fixture
 def log_store(written) -> Writer:
     return log_store_writer(written, ROOT)
-
-
-def the_table() -> DeltaTable:
-    return DeltaTable.objects.get()
 
 
 def judged() -> tuple[str, int | None, list[str]]:

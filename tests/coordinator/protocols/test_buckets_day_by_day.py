@@ -13,7 +13,7 @@ from coordinator.protocols.buckets import BucketVerdict, judge_bucket
 from coordinator.protocols.deadlines import AtRisk
 from coordinator.protocols.verdict import State
 from lake.delta.listing import read_listing
-from tests.builders.delta import ListedObject
+from tests.builders.delta import listed_object
 from tests.builders.facts import commit_name, staged_name, temp_name
 from tests.coordinator.protocols.s3_by_days import DAY, S3, Thing
 
@@ -115,7 +115,7 @@ def worlds(draw, *, tags: bool = False, both_sizes: bool = True) -> World:
         for version, name, one in made
     )
     listing = read_listing(
-        [ListedObject(one.key, one.size, one.written_at) for one in published], log, folders_listed=True
+        [listed_object(one.key, one.size, one.written_at) for one in published], log, folders_listed=True
     )
     table = TableInBucket(root.strip("/"), waiting, (), min(written), ranges_of(listing))
     wanted = tuple(draw(st.lists(rules(root, tags=tags, both_sizes=both_sizes), max_size=3)))

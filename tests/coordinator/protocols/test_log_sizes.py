@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coordinator.protocols.bucket_tables import SizeRange, joined_ranges, ranges_of, read_ranges, stored_ranges
 from lake.delta.listing import read_listing
-from tests.builders.delta import UUID, ListedObject
+from tests.builders.delta import UUID, listed_object
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FILES = st.lists(
@@ -53,7 +53,7 @@ def test_only_files_that_readers_need_count():
         f"_staged_commits/{5:020d}.{UUID}.json": 5,
         "notes.txt": 6,
     }
-    listing = read_listing([ListedObject(name, size) for name, size in names.items()], "", folders_listed=True)
+    listing = read_listing([listed_object(name, size) for name, size in names.items()], "", folders_listed=True)
 
     assert sorted(one.least for one in ranges_of(listing)) == [100, 5_000, 70_000]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.models import CommitStore, DeltaTable, ProvenanceRow, StoreIdentity
+from coordinator.models import CommitStore, DeltaTable, ProvenanceRow
 from coordinator.settings import sweep
 from coordinator.settings.sweep import FINISHED, SweepTable
 from dashboard.connections.access import lake_access
@@ -106,10 +106,8 @@ def test_a_table_whose_entries_another_region_held_is_left_out_after_ttl_has_tak
 
 def accepted_elsewhere(console, version: int, name: str, **fields) -> None:
     row = row_elsewhere(console, lock_domains=[])
-    identity = StoreIdentity.objects.create(
-        table=row, store=console.lake.log_store, region="eu-west-1", lock_domain=console.lake.uri(ROOT)
-    )
-    seen = {"identity": identity, "file_name": name, "accepted_at": NOW}
+    lock = {"store": console.lake.log_store, "region": "eu-west-1", "lock_domain": console.lake.uri(ROOT)}
+    seen = {**lock, "file_name": name, "accepted_at": NOW}
     ProvenanceRow.objects.create(table=row, version=version, **(fields or seen))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from backups.models import Plan
-from coordinator.models import Bucket, CommitStore, StoreIdentity, TtlMigration, Watch
+from coordinator.models import Bucket, CommitStore, ProvenanceRow, TtlMigration, Watch
 from dashboard.accounts.models import Grant
 from dashboard.alerts.models import Rule
 from dashboard.audit.models import AuditEntry
@@ -107,15 +107,15 @@ def test_a_store_through_which_a_table_commits_is_kept(apply):
     assert CommitStore.objects.exists()
 
 
-@pytest.mark.parametrize("trace", ["entry", "identity", "lock domain"])
+@pytest.mark.parametrize("trace", ["entry", "acceptance", "lock domain"])
 def test_a_store_is_kept_while_any_trace_of_a_table_leads_to_it(apply, trace):
     store = CommitStore.objects.get()
     domains = [{"store": "delta_log", "path": "s3a://lake/x"}] if trace == "lock domain" else []
     table = make_table(lock_domains=domains)
     if trace == "entry":
         make_entry(table, store=store)
-    if trace == "identity":
-        StoreIdentity.objects.create(table=table, store="delta_log", lock_domain="s3a://lake/x")
+    if trace == "acceptance":
+        ProvenanceRow.objects.create(table=table, version=1, store="delta_log", lock_domain="s3a://lake/x")
 
     prune(apply, "stores = []\n")
 

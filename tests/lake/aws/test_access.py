@@ -4,12 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs
 
-import boto3
 import pytest
 
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
-from tests.lake.aws.conftest import KEYS
 from tests.lake.aws.stub import Reply, quick
 
 ROLE = "arn:aws:iam::123456789012:role/levee"
@@ -104,10 +102,3 @@ def test_a_refused_role_names_the_missing_permission_and_is_asked_for_once(stub)
 
 def test_secrets_are_not_in_an_access_repr():
     assert "hush" not in repr(Access("us-east-1", static_credentials=("id", "hush")))
-
-
-def test_dynamodb_may_live_elsewhere(endpoint, stub, dynamodb, log_store):
-    with quick(stub.url, dynamodb_endpoint_url=endpoint) as lake:
-        assert lake.dynamodb.describe(log_store).name == log_store
-    assert stub.heard == []
-    assert boto3.client("dynamodb", endpoint_url=endpoint, **KEYS).describe_table(TableName=log_store)

@@ -54,29 +54,18 @@ def test_an_absent_table_is_missing(lake):
     assert "no_such_table" in str(raised.value)
 
 
-def test_a_query_is_of_one_hash_key_in_order(lake, put, log_store):
+def test_a_query_is_of_one_hash_key_in_order_and_may_begin_at_a_range_key(lake, put, log_store):
     put(entry(version=2), entry(version=0), entry(version=1), entry(path="s3a://lake/other", version=9))
-    assert versions_of(lake.dynamodb.query(log_store, "tablePath", "s3a://lake/orders")) == [0, 1, 2]
+    asked = (log_store, "tablePath", "s3a://lake/orders")
+    assert versions_of(lake.dynamodb.query(*asked)) == [0, 1, 2]
+    assert versions_of(lake.dynamodb.query(*asked, range_name="fileName", at_least=f"{1:020}.json")) == [1, 2]
 
 
-def test_a_query_may_begin_at_a_range_key(lake, put, log_store):
-    put(*(entry(version=n) for n in range(5)))
-    pages = lake.dynamodb.query(
-        log_store, "tablePath", "s3a://lake/orders", range_name="fileName", at_least=f"{3:020}.json"
-    )
-    assert versions_of(pages) == [3, 4]
-
-
-def test_the_newest_entry_costs_one_request(lake, put, log_store):
+def test_the_newest_entry_costs_one_request_and_its_read_units(lake, put, log_store):
     put(*(entry(version=n) for n in range(5)))
     pages = lake.dynamodb.query(log_store, "tablePath", "s3a://lake/orders", newest_first=True, limit=1)
     assert versions_of(pages) == [4]
     assert lake.requests.by_operation == {"dynamodb:Query": 1}
-
-
-def test_read_units_are_counted(lake, put, log_store):
-    put(entry())
-    list(lake.dynamodb.query(log_store, "tablePath", "s3a://lake/orders"))
     assert lake.requests.read_units > 0
 
 
@@ -116,21 +105,13 @@ def test_closing_a_scan_early_stops_its_threads(stub, stub_lake):
     pages = stub_lake.dynamodb.scan("t", segments=4)
     next(pages)
     pages.close()
-    started = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("merge-")]
+    started = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("scan")]
     for thread in started:
         thread.join(timeout=scaled(5))
     assert not any(thread.is_alive() for thread in started)
 
 
-def test_a_description_states_key_schema_and_billing(lake, log_store):
-    store = lake.dynamodb.describe(log_store)
-    assert store.key_schema == (("tablePath", "HASH", "S"), ("fileName", "RANGE", "S"))
-    assert (store.name, store.status, store.billing) == (log_store, "ACTIVE", "on_demand")
-    assert store.created_at.tzinfo is not None
-    assert store.unknown == ()
-
-
-def test_a_description_states_time_to_live_and_recovery(lake, dynamodb, log_store):
+def test_a_description_states_key_schema_billing_time_to_live_and_recovery(lake, dynamodb, log_store):
     dynamodb.update_time_to_live(
         TableName=log_store, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expireTime"}
     )
@@ -138,8 +119,11 @@ def test_a_description_states_time_to_live_and_recovery(lake, dynamodb, log_stor
         TableName=log_store, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
     )
     store = lake.dynamodb.describe(log_store)
+    assert store.key_schema == (("tablePath", "HASH", "S"), ("fileName", "RANGE", "S"))
+    assert (store.name, store.status, store.billing) == (log_store, "ACTIVE", "on_demand")
+    assert store.created_at.tzinfo is not None
     assert (store.ttl_status, store.ttl_attribute) == ("ENABLED", "expireTime")
-    assert store.point_in_time_recovery is True
+    assert (store.point_in_time_recovery, store.unknown) == (True, ())
 
 
 DESCRIBED = Reply(

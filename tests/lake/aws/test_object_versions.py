@@ -38,14 +38,6 @@ def test_the_object_that_is_there_is_no_older_version(lake, s3, versioned):
     assert [one.size for one in older_versions(lake.s3, versioned, KEY).versions] == [5]
 
 
-def test_a_bucket_without_versioning_keeps_none(lake, s3, bucket):
-    s3.put_object(Bucket=bucket, Key=KEY, Body=b"one")
-
-    found = older_versions(lake.s3, bucket, KEY)
-
-    assert (found.versions, found.deleted_at, found.is_complete) == ((), None, True)
-
-
 def _listing(*keys: str, truncated: str = "false") -> Reply:
     rows = "".join(
         f"<Version><Key>{key}</Key><VersionId>v</VersionId><IsLatest>false</IsLatest><Size>1</Size>"
@@ -80,12 +72,3 @@ def test_an_answer_that_is_no_list_of_versions_never_says_that_there_are_none(st
         older_versions(stub_lake.s3, "lake", "k")
 
     assert caught.value.code == "MalformedAnswer"
-
-
-def test_a_refusal_names_the_permission(stub_lake, stub):
-    stub.play(Reply(403, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"))
-
-    with pytest.raises(AwsError) as caught:
-        older_versions(stub_lake.s3, "lake", "k")
-
-    assert caught.value.permission == "s3:ListBucketVersions"

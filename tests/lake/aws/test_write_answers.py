@@ -110,20 +110,20 @@ def test_a_failed_condition_is_not_sent_again(stub, stub_lake, act):
     assert len(stub.heard) == 1
 
 
-@pytest.mark.parametrize(("act", "permission"), [(put, "s3:PutObject"), (delete, "s3:DeleteObject")])
-def test_a_denied_object_write_names_its_permission(stub, stub_lake, act, permission):
-    stub.play(DENIED)
+@pytest.mark.parametrize(
+    ("act", "denial", "permission"),
+    [
+        (put, DENIED, "s3:PutObject"),
+        (delete, DENIED, "s3:DeleteObject"),
+        (update, dynamodb_error("AccessDeniedException"), "dynamodb:UpdateItem"),
+        (put_item, dynamodb_error("AccessDeniedException"), "dynamodb:PutItem"),
+        (delete_item, dynamodb_error("AccessDeniedException"), "dynamodb:DeleteItem"),
+    ],
+)
+def test_a_denied_write_names_its_permission(stub, stub_lake, act, denial, permission):
+    stub.play(denial)
     error = failure(lambda: act(stub_lake))
     assert (error.is_access_denied, error.is_condition_failed, error.permission) == (True, False, permission)
-
-
-@pytest.mark.parametrize(
-    ("act", "permission"),
-    [(update, "dynamodb:UpdateItem"), (put_item, "dynamodb:PutItem"), (delete_item, "dynamodb:DeleteItem")],
-)
-def test_a_denied_item_write_names_its_permission(stub, stub_lake, act, permission):
-    stub.play(dynamodb_error("AccessDeniedException"))
-    assert failure(lambda: act(stub_lake)).permission == permission
 
 
 @pytest.mark.parametrize("refusal", [NOT_IMPLEMENTED, UNKNOWN_HEADER, Reply(501)])

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from lake.delta.listing import read_listing
 from lake.delta.names import commit_name
-from tests.builders.delta import UUID, ListedObject, listed
+from tests.builders.delta import UUID, listed, listed_object
 
 LOG = "sales/orders/_delta_log/"
 
@@ -83,7 +83,7 @@ def test_all_bytes_under_the_log_are_counted():
 
 
 def test_size_time_and_etag_are_kept():
-    given_object = ListedObject(LOG + commit_name(1), 42, etag="abc")
+    given_object = listed_object(LOG + commit_name(1), 42, etag="abc")
     found = read_listing([given_object], LOG, folders_listed=True).commits[1]
     assert (found.size, found.modified_at, found.etag) == (42, given_object.modified_at, "abc")
 

@@ -9,7 +9,7 @@ from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 from lake.delta.live_files import CLOCKS_APART, newest_checkpoint, plan_file_reads, retention_of
 from lake.delta.names import checksum_name, commit_name
-from tests.builders.delta import UUID, WRITTEN_AT, ListedObject
+from tests.builders.delta import UUID, WRITTEN_AT, listed_object
 
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
 
@@ -20,7 +20,7 @@ def classic(version):
 
 def log(objects):
     """A log of names and the hours at which they were written."""
-    found = [ListedObject(name, modified_at=WRITTEN_AT + hours * HOUR) for name, hours in objects]
+    found = [listed_object(name, modified_at=WRITTEN_AT + hours * HOUR) for name, hours in objects]
     return read_listing(found, "", folders_listed=True)
 
 
