@@ -4,14 +4,17 @@ Sessions are kept under the digest of their key: whoever reads the database cann
 """
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import UpdateError
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -73,13 +76,38 @@ def note_sign_in(request: HttpRequest) -> None:
 
 
 def note_use(request: HttpRequest) -> None:
-    """Write into the session, at most once a minute, that it is used and from where; saving it also moves its end."""
+    """Write into the session, at most once a minute, that it is used and from where; saving it also moves its end.
+
+    Reading a page needs no write: where the database takes none at once, the next request writes it down.
+    """
     now, session = timezone.now(), request.session
-    if now.timestamp() - session.get(NOTED_AT, 0) < NOTED_EVERY.total_seconds():
+    noted, was_modified = session.get(NOTED_AT, 0), session.modified
+    if now.timestamp() - noted < NOTED_EVERY.total_seconds():
         return
     session[NOTED_AT] = now.timestamp()
     session.setdefault(BEGAN_AT, now.timestamp())
     session["ip"], session["user_agent"] = client_address(request), request.headers.get("User-Agent", "")[:400]
+    try:
+        with _without_waiting():
+            session.save()
+    except (DatabaseError, UpdateError):
+        session[NOTED_AT] = noted
+        session.modified = was_modified
+
+
+@contextmanager
+def _without_waiting() -> Iterator[None]:
+    """Statements that fail at once where SQLite is locked by another writer."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        [waits_ms] = cursor.execute("PRAGMA busy_timeout").fetchone()
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {waits_ms}")
 
 
 def _moment(timestamp: float | None) -> datetime | None:

@@ -41,6 +41,7 @@ _ACTS = {
     "table.enable-coordination": "enabled coordinated commits of",
     "table.plan-repair": "planned repairs of",
     "table.repair": "repaired",
+    "worker.replace": "replaced the worker",
 }
 _OF_ONESELF = frozenset({"account.prove", "account.sign_in", "account.sign_out"})
 

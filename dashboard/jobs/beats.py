@@ -17,12 +17,12 @@ def note_beat(queue: str, worker: str, now: datetime) -> None:
     WorkerBeat.objects.filter(queue=queue, at__lt=now).update(worker=worker, at=now)
 
 
-def silent_queues(now: datetime) -> tuple[str, ...]:
-    """Return the queues whose worker showed no life for SILENT_AFTER; before any has, none is missed."""
+def silent_queues(now: datetime, after: timedelta = SILENT_AFTER) -> tuple[str, ...]:
+    """Return the queues whose worker showed no life for that long; before any has, none is missed."""
     beats = dict(WorkerBeat.objects.filter(queue__in=settings.QUEUES).values_list("queue", "at"))
-    if len(beats) == len(settings.QUEUES) and all(now - at < SILENT_AFTER for at in beats.values()):
+    if len(beats) == len(settings.QUEUES) and all(now - at < after for at in beats.values()):
         return ()
-    return tuple(queue for queue, since in silent_since().items() if now - since >= SILENT_AFTER)
+    return tuple(queue for queue, since in silent_since().items() if now - since >= after)
 
 
 def silent_since() -> dict[str, datetime]:

@@ -3,6 +3,7 @@
 import os
 import tomllib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import urllib3
@@ -13,6 +14,7 @@ from urllib3.exceptions import HTTPError
 from dashboard.connections.access import SANDBOX
 from dashboard.connections.signals import lake_emptied
 from dashboard.processes import programs, redis
+from dashboard.processes.hung import replace_hung
 from dashboard.processes.lock import RunError, free_port, home_lock, require_free
 from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people, prepare_console
 from dashboard.processes.supervisor import Supervisor
@@ -53,7 +55,7 @@ def run(choices: Choices, supervisor: Supervisor) -> None:
         supervisor.obey_signals()
         try:
             _start(choices, supervisor)
-            supervisor.watch()
+            supervisor.watch(partial(replace_hung, supervisor))
         finally:
             supervisor.say("stopping")
             supervisor.stop()

@@ -63,7 +63,7 @@ def command(name: str, *words: str) -> Program:
 def _worker(name: str, queues: str, *options: str) -> Program:
     words = (f"--queues={queues}", f"--hostname={name}@%h", *options, "--without-gossip", "--without-mingle")
     command = (*_celery("worker"), *words, "--loglevel=WARNING")
-    return Program(f"worker-{name}", command, _WITHOUT_ROOT_WARNING)
+    return Program(f"worker-{name}", command, _WITHOUT_ROOT_WARNING, queues=tuple(queues.split(",")))
 
 
 def _celery(verb: str) -> tuple[str, ...]:

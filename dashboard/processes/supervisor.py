@@ -24,16 +24,19 @@ QUICK_DEATH_SECONDS = 10.0
 QUICK_DEATHS_ALLOWED = 3
 LOOK_EVERY_SECONDS = 0.1
 SAY_EVERY_SECONDS = 15.0
+EXAMINE_EVERY_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command line that runs under a name; `stops_last` for what the others need in order to stop well."""
+    """A command line that runs under a name; `stops_last` for what the others need in order to stop well, `queues`
+    for the worker of these."""
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     stops_last: bool = False
+    queues: tuple[str, ...] = ()
 
 
 @dataclass
@@ -127,10 +130,13 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.request_stop)
 
-    def watch(self) -> None:
-        """Look after the processes until a signal asks for the end."""
+    def watch(self, examine: Callable[[], object] = lambda: None) -> None:
+        """Look after the processes until a signal asks for the end, and `examine` them every quarter of a minute."""
+        examined_at = time.monotonic()
         for _ in self._looking_after(lambda: False):
-            pass
+            if time.monotonic() - examined_at >= EXAMINE_EVERY_SECONDS:
+                examine()
+                examined_at = time.monotonic()
 
     def _looking_after(self, is_over: Callable[[], bool]) -> Iterator[None]:
         """Look after the processes, yielding after each look, until it is over or a signal has asked for the end."""
@@ -138,6 +144,18 @@ class Supervisor:
             self.look_after()
             yield
             time.sleep(LOOK_EVERY_SECONDS)
+
+    def up_for(self, seconds: float) -> list[Program]:
+        """Return the programs that were started at least that long ago."""
+        now = time.monotonic()
+        return [one.program for one in self._running if one.stays and now - one.started_at >= seconds]
+
+    def replace(self, program: Program, why: str) -> None:
+        """Kill a program that runs and does not work; `look_after` starts it again."""
+        self.say(f"{program.name} {why}: it is killed and started again.")
+        for running in self._running:
+            if running.program is program:
+                _kill_group(running.child)
 
     def look_after(self) -> None:
         """Start again what has died. Raises RunError where a process died at once, several times in a row."""
