@@ -1,4 +1,4 @@
-"""Spark from nothing to its first answer about a Delta table: Levee's worker against a plain default session.
+"""Spark from nothing to its first commit to a Delta table: Levee's worker against a plain default session.
 
 The peer is a script of its own with the same jars in `spark.jars` and nothing else set but what Delta needs. Between
 the two stand the single steps, each with all of those before it, so that each one's share can be told.
@@ -17,7 +17,7 @@ from benchmarks.harness import ROUNDS, asked, compete, ratio_line, tell
 from lake.spark import archive
 from lake.spark.client import SparkWorker
 from lake.spark.jars import class_path, fetch
-from lake.spark.jobs import create_table, describe_table
+from lake.spark.jobs import append_probe, create_table
 from lake.spark.messages import SparkStep
 from lake.spark.session import DELTA, LakeEndpoint
 from lake.spark.settings import ROOT, Credentials, WorkerSettings, environment, session_conf
@@ -30,11 +30,11 @@ SCRIPT = """
 import json, sys
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
-from lake.spark.jobs import describe_table
+from lake.spark.jobs import append_probe
 from lake.spark.jobs.report import Report
 conf, table = json.loads(sys.stdin.readline()), sys.argv[1]
 spark = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
-found = describe_table.run(spark, {"table": table}, Report(lambda **message: None))
+found = append_probe.run(spark, {"table": table}, Report(lambda **message: None))
 print("RESULT", json.dumps(found, default=str, sort_keys=True), flush=True)
 """
 
@@ -50,7 +50,7 @@ def main() -> None:
             assert outcome.state == "done", outcome.error
         steps: list[SparkStep] = []
         contest = compete(_contestants(Path(folder), table, steps), rounds=asked("ROUNDS", ROUNDS))
-    tell("Cold start of Spark to its first answer about a Delta table", contest)
+    tell("Cold start of Spark to its first commit to a Delta table", contest)
     for name in dict.fromkeys(step.name for step in steps):
         print(f"   {name:33} {statistics.median(step.seconds for step in steps if step.name == name):9.3f}")
     for name in (PATHS, LEAN, LEVEE):
@@ -95,14 +95,14 @@ def _script(conf: Mapping[str, str], table: str, folder: Path) -> object:
 def _levee(table: str, steps: list[SparkStep]) -> object:
     """Start the worker for one job, as after its idle time; its process is killed with the answer in hand."""
     with SparkWorker(SETTINGS, HOME) as worker:
-        outcome = worker.run(describe_table.job(table))
+        outcome = worker.run(append_probe.job(table))
     steps += outcome.steps
     assert outcome.state == "done", outcome.error
     return _facts(dict(outcome.result))
 
 
 def _facts(found: Mapping[str, object]) -> object:
-    return found["id"], found["tableFeatures"], found["numFiles"]
+    return found["operation"]
 
 
 if __name__ == "__main__":
