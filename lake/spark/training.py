@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from lake.spark.jobs import append_probe, create_table, describe_table, enable_coordinated_commits
+from lake.spark.jobs import append_probe, create_table, enable_coordinated_commits
 from lake.spark.jobs.report import Report
 from lake.spark.session import start_session
 from lake.spark.sql import delta_path
@@ -36,7 +36,6 @@ def _practise(spark: Any, table: str) -> None:
         spark.sql(f"INSERT INTO {delta_path(table)} SELECT id, 'name', 'day' FROM range(20)").collect()  # noqa: S608 - ours
     spark.table(delta_path(table)).groupBy("day").count().collect()
     append_probe.run(spark, {"table": table}, report)
-    describe_table.run(spark, {"table": table}, report)
     coordinator = {"store": "training", "endpoint": NOBODY}
     for params in ({"table": table}, {"table": "s3a://levee-training/table"}):
         with suppress(Py4JError, PySparkException):

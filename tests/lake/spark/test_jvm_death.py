@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lake.spark.client import SparkWorker
-from lake.spark.jobs import create_table, describe_table, drop_coordinated_commits
+from lake.spark.jobs import append_probe, create_table, drop_coordinated_commits
 from lake.spark.messages import SparkJob, SparkProgress
 from lake.spark.settings import ROOT
 from sandbox.ground import PROD
@@ -64,7 +64,7 @@ def test_a_jvm_that_is_killed_at_rest_takes_its_worker_along_and_the_next_job_ne
     group = pid_of(warm_worker)
     os.kill(java_of(warm_worker), signal.SIGKILL)
     assert wait_until(lambda: warm_worker.pid is None and not living(group))
-    outcome = warm_worker.run(describe_table.job(uri))
+    outcome = warm_worker.run(append_probe.job(uri))
     assert (outcome.state, outcome.steps[0].name) == ("done", "Start Python")
 
 
@@ -74,7 +74,7 @@ def test_a_jvm_that_stands_still_is_given_up(spark_lake: SparkLake, warm_worker:
     warm_worker.run(UNKNOWN)
     stopped = java_of(warm_worker)
     os.kill(stopped, signal.SIGSTOP)
-    assert warm_worker.run(describe_table.job(uri)).state == "done"
+    assert warm_worker.run(append_probe.job(uri)).state == "done"
     assert not Path(f"/proc/{stopped}").exists()
 
 
@@ -87,18 +87,19 @@ def test_a_heap_that_is_exhausted_ends_the_worker_and_says_so(spark_lake: SparkL
         assert (outcome.state, small.is_warm) == ("lost", False)
         assert outcome.error is not None
         assert outcome.error.condition == "OUT_OF_MEMORY"
-        assert small.run(describe_table.job(uri)).state == "done"
+        assert small.run(append_probe.job(uri)).state == "done"
 
 
 FULL_DISK = """
 import os, shutil, sys
 from pathlib import Path
 from lake.spark.client import SparkWorker
-from lake.spark.jobs import describe_table
+from lake.spark.jobs import rehearse, remove_leftover_feature
 from lake.spark.messages import SparkJob
 from tests.sparkworker import worker_settings
 home = Path(sys.argv[1])
-job = describe_table.job(sys.argv[3])
+scratch = f"{sys.argv[3]}-copy"
+job = rehearse.job(sys.argv[3], scratch, [remove_leftover_feature.job(scratch, "inCommitTimestamp")])
 with SparkWorker(worker_settings(sys.argv[2]), home) as worker:
     print(worker.run(SparkJob("dance")).state, flush=True)
     filler = os.open(home / "filler", os.O_WRONLY | os.O_CREAT)

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from lake.spark.client import SparkWorker
-from lake.spark.jobs import create_table, describe_table
+from lake.spark.jobs import append_probe, create_table
 from lake.spark.messages import SparkJob, SparkProgress
 from lake.spark.settings import ROOT, LogStore
 from sandbox.ground import PROD
@@ -65,8 +65,8 @@ def test_the_first_job_tells_the_steps_of_the_start(mortal: SparkWorker) -> None
 def test_a_second_job_finds_the_session_warm(warm_worker: SparkWorker) -> None:
     warm_worker.run(UNKNOWN)
     pid = pid_of(warm_worker)
-    outcome = warm_worker.run(describe_table.job(ABSENT))
-    assert outcome.steps[0].name == "Read the table"
+    outcome = warm_worker.run(append_probe.job(ABSENT))
+    assert outcome.steps[0].name == "Append no rows"
     assert (warm_worker.pid, warm_worker.is_warm) == (pid, True)
 
 
@@ -90,10 +90,10 @@ def test_a_worker_killed_while_it_starts_fails_the_job_and_leaves_no_jvm(worker:
 
 def test_a_worker_killed_in_a_job_loses_it_and_the_next_job_has_another_worker(mortal: SparkWorker) -> None:
     killed: list[int] = []
-    outcome = mortal.run(describe_table.job(ABSENT), killing_at(mortal, "Read the table", killed))
+    outcome = mortal.run(append_probe.job(ABSENT), killing_at(mortal, "Append no rows", killed))
     assert (outcome.state, outcome.began) == ("lost", True)
     assert outcome.error is not None
-    assert "ended by itself (signal 9). It was at 'Read the table'" in outcome.error.sentence
+    assert "ended by itself (signal 9). It was at 'Append no rows'" in outcome.error.sentence
     assert wait_until(lambda: not living(killed[0]))
     assert mortal.run(UNKNOWN).began
     assert pid_of(mortal) != killed[0]
@@ -105,7 +105,7 @@ def test_a_closed_worker_ends_its_job_at_once_with_everything_that_ran_and_leave
     mortal.run(UNKNOWN)
     group, at, folders = pid_of(mortal), time.monotonic(), scratch_folders()
 
-    outcome = mortal.run(describe_table.job(ABSENT), lambda _: Thread(target=mortal.close).start())
+    outcome = mortal.run(append_probe.job(ABSENT), lambda _: Thread(target=mortal.close).start())
     assert outcome.state == "cancelled"
     assert time.monotonic() - at < scaled(5)
     assert wait_until(lambda: not living(group))
@@ -127,7 +127,7 @@ def test_what_the_check_raises_cancels_the_job_and_is_raised_on(worker: SparkWor
 
 
 def test_a_job_that_takes_too_long_is_lost(mortal: SparkWorker) -> None:
-    outcome = mortal.run(describe_table.job(ABSENT), timeout_seconds=0)
+    outcome = mortal.run(append_probe.job(ABSENT), timeout_seconds=0)
     assert (outcome.state, mortal.pid) == ("lost", None)
     assert outcome.error is not None
     assert "took too long" in outcome.error.sentence
