@@ -17,13 +17,13 @@ TABLES_SHOWN = 20
 
 
 def stores_with_tables(stores: "QuerySet[CommitStore]") -> list[CommitStore]:
-    """Each with `table_count`, the number of its tables."""
+    """Each with `table_count`, the number of its tables, the worst first."""
     counted = stores.annotate(table_count=Count("tables", filter=Q(tables__gone_at=None)))
-    return list(counted.select_related("connection"))
+    return list(counted.select_related("connection").order_by("state_rank", "name"))
 
 
 def buckets_with_tables(buckets: "QuerySet[Bucket]") -> list[Bucket]:
-    """Each with `table_count`, the number of its tables."""
+    """Each with `table_count`, the number of its tables, the worst first."""
     inside = DeltaTable.objects.filter(gone_at=None, connection=OuterRef("connection"), bucket=OuterRef("name"))
     numbers = inside.order_by().values("bucket").annotate(number=Count("pk")).values("number")
     return list(buckets.annotate(table_count=Coalesce(Subquery(numbers), 0)).select_related("connection"))

@@ -66,7 +66,8 @@ def test_the_worst_store_heads_the_page(client: Client) -> None:
 
     html = flat(client.get("/stores/"))
 
-    assert re.search(r'<h2 id="verdict-title">z_unsafe: TTL is on commitTime.</h2>', html)
+    assert '<h2 id="verdict-title">z_unsafe: TTL is on commitTime.</h2>' in html
+    assert re.findall(r'class="name mono" href="/stores/\d+/">(\w+)<', html) == ["z_unsafe", "a_healthy"]
 
 
 def test_the_number_of_tables_opens_their_list_and_leaves_out_the_gone(client: Client) -> None:
