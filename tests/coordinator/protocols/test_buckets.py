@@ -243,6 +243,7 @@ def test_what_is_not_known_of_files_is_named_and_makes_no_green_bucket(given: An
         (LOG, "varies_by_storage_class", [COMMITS], State.UNSAFE),
         (LOG, "all_storage_classes_128K", [COMMITS], State.HEALTHY),
         (LOG, "all_storage_classes_128K", [COMMITS, CHECKPOINTS], State.UNSAFE),
+        (LOG, "all_storage_classes_128K", [SizeRange("STANDARD", 900, 128 * 1_024, NOW)], State.UNSAFE),
         ("orders/", "all_storage_classes_128K", [COMMITS], State.UNSAFE),
     ],
 )
