@@ -54,6 +54,9 @@ def enable_append_and_drop(uri: str, master: str) -> None:
         dropped = done(worker.run(drop_coordinated_commits.job(uri))).result
     assert (enabled.result["properties"][FEATURE], appended) == ("supported", [3, 4])
     assert [commit["version"] for commit in dropped["commits"]] == [5, 6]
+
+
+def require_readable(uri: str) -> None:
     lake = shared_spark_lake()
     lake.insert(uri, "id")
     assert lake.spark.table(delta_path(uri)).count() == 40
@@ -64,6 +67,7 @@ def test_executors_of_their_own_enable_append_and_drop(uri, monkeypatch) -> None
     monkeypatch.setenv("SPARK_LOCAL_IP", LOOPBACK)
     with JVMS.room(2):
         enable_append_and_drop(uri, "local-cluster[1,2,1024]")
+    require_readable(uri)
 
 
 @pytest.mark.slow
@@ -72,6 +76,7 @@ def test_a_standalone_cluster_enables_appends_and_drops(uri, tmp_path, monkeypat
     monkeypatch.setenv("SPARK_LOCAL_IP", LOOPBACK)
     with standalone_cluster(tmp_path) as master:
         enable_append_and_drop(uri, master)
+    require_readable(uri)
 
 
 @contextmanager
