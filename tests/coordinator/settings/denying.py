@@ -14,9 +14,12 @@ ARN = "arn:aws:iam::111122223333:user/levee"
 
 @dataclass
 class Gate:
-    """`deny` names operations ("dynamodb:UpdateTable"); `before` is called with each request that goes through."""
+    """`deny` names operations ("dynamodb:UpdateTable"), `answers` says what some get; `before` is called with each
+    request that goes through.
+    """
 
     denied: set[str] = field(default_factory=set)
+    answers: dict[str, AwsResponse] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     before: Callable[[Request], None] = lambda request: None
 
@@ -30,6 +33,8 @@ class Gate:
             self.sent.append(request.operation)
             if request.operation in self.denied:
                 return denied(request.operation)
+            if request.operation in self.answers:
+                return self.answers[request.operation]
             self.before(request)
             return real(wire, request)
 
