@@ -19,6 +19,7 @@ from coordinator.protocols.lifecycle import (
     LifecycleRule,
     filter_terms,
     is_enabled,
+    may_act,
     tags_of,
 )
 from coordinator.protocols.published_reach import (
@@ -48,18 +49,22 @@ class ArchiveTiers:
 
 
 def read_configurations(configurations: Iterable[Mapping[str, Any]]) -> tuple[ArchiveTiers, ...]:
-    """The configurations that are enabled; they come in the shape of the AWS SDKs' JSON."""
-    return tuple(_read(one) for one in configurations if is_enabled(one))
+    """The configurations that are enabled, or may be; they come in the shape of the AWS SDKs' JSON."""
+    return tuple(_read(one) for one in configurations if may_act(one))
 
 
 def _read(configuration: Mapping[str, Any]) -> ArchiveTiers:
     terms = filter_terms(configuration)
-    days, tier = min((tier["Days"], tier["AccessTier"]) for tier in configuration["Tierings"])
+    tiers = [(tier.get("Days"), tier.get("AccessTier", "")) for tier in configuration.get("Tierings") or ()]
+    known = [(days, tier) for days, tier in tiers if days is not None]
+    days, tier = min(known, default=(0, ""))
+    is_clear = is_enabled(configuration) and tiers and len(known) == len(tiers)
     scope = LifecycleRule(
-        configuration["Id"],
+        configuration.get("Id") or "without a name",
         terms.get("Prefix") or "",
-        (LifecycleAction(days, None, archives=True, least_size=SMALL),),
+        (LifecycleAction(days, None, archives=True, least_size=SMALL),) if known else (),
         tags=tags_of(terms),
+        unclear="" if is_clear else "its Status or its Tierings cannot be read",
         kind="Intelligent-Tiering configuration",
     )
     return ArchiveTiers(scope, days, _TIERS.get(tier, tier))
@@ -71,7 +76,7 @@ def tier_hits(tiers: ArchiveTiers, rules: Sequence[LifecycleRule], tables: Seque
     `tables` are those of which the configuration can match a key; `rules` those that move files into the class.
     """
     found: list[Hit] = []
-    for table in tables:
+    for table in tables if tiers.scope.acts else ():
         if matters_to_log(tiers.scope, table) and (hit := _hit_on_log(tiers, rules, table)):
             found.append(hit)
         if matters_to_data(tiers.scope, table):
@@ -146,7 +151,18 @@ def _graded(tiers: ArchiveTiers, at: datetime | None, now: datetime) -> State:
 
 def tier_findings(tiers: ArchiveTiers, hits: Sequence[Hit], deadlines: Sequence[Deadline]) -> list[Finding]:
     """What can fall into an archive, and what cannot be decided because a class is not known."""
-    found = [_takes(tiers, hits, deadlines)] if deadlines else []
+    found = []
+    if tiers.scope.unclear:
+        found.append(
+            not_checked(
+                "archive-tier-undecided",
+                f"What {tiers.scope.title} archives cannot be decided: {tiers.scope.unclear}.",
+                meaning="Files in an archive tier cannot be read until they are restored.",
+                evidence={"rule": tiers.scope.name, "prefix": tiers.scope.prefix},
+            )
+        )
+    if deadlines:
+        found.append(_takes(tiers, hits, deadlines))
     if unknown := [hit for hit in hits if not hit.is_certain]:
         found.append(_undecided(tiers, unknown))
     return found

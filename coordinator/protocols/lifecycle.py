@@ -138,13 +138,18 @@ class LifecycleRule:
 
 
 def is_enabled(rule: Mapping[str, Any]) -> bool:
-    """Whether a rule is in force."""
+    """Whether a rule is in force for certain."""
     return rule.get("Status") == "Enabled"
 
 
+def may_act(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule, or an archive configuration, is in force or may be."""
+    return rule.get("Status") != "Disabled"
+
+
 def read_rules(rules: Iterable[Mapping[str, Any]], least_size_moved: str = "") -> tuple[LifecycleRule, ...]:
-    """The enabled rules."""
-    return tuple(read_rule(rule, least_size_moved) for rule in rules if is_enabled(rule))
+    """The rules that are in force, or may be."""
+    return tuple(read_rule(rule, least_size_moved) for rule in rules if may_act(rule))
 
 
 def read_rule(rule: Mapping[str, Any], least_size_moved: str = "") -> LifecycleRule:
@@ -192,7 +197,7 @@ def filter_terms(rule: Mapping[str, Any]) -> Mapping[str, Any]:
 def tags_of(terms: Mapping[str, Any]) -> tuple[str, ...]:
     """The tags that a filter asks for, as "key=value"."""
     tags = [terms.get("Tag"), *(terms.get("Tags") or ())]
-    return tuple(f"{tag['Key']}={tag['Value']}" for tag in tags if tag)
+    return tuple(f"{tag['Key']}={tag.get('Value', '')}" for tag in tags if tag)
 
 
 def _moves(
@@ -210,6 +215,8 @@ def _act(terms: Mapping[str, Any], *, archives: bool = False, least_size: int = 
 
 def _unclear(rule: Mapping[str, Any], terms: Mapping[str, Any]) -> Iterator[str]:
     """What of the rule Levee does not know, so that it may reach more, or do more, than was understood."""
+    if rule.get("Status") not in ("Enabled", "Disabled"):
+        yield "its Status is neither Enabled nor Disabled"
     if unknown := sorted(set(terms) - _TERMS):
         yield f"its Filter has the term {unknown[0]}"
     expiration = rule.get("Expiration") or {}

@@ -111,6 +111,14 @@ def test_a_class_that_is_not_known_is_named_and_makes_no_green_bucket(prefix: st
     )
 
 
+@pytest.mark.parametrize("given", [{}, tiers(Status="enabled"), tiers(Tierings=[]), tiers(Tierings=[{"Days": None}])])
+def test_a_configuration_that_cannot_be_understood_makes_no_green_bucket(given: Any) -> None:
+    verdict = judged(given, sizes=(STANDARD,))
+
+    assert verdict.assessment.state is State.NOT_CHECKED
+    assert any("its Status or its Tierings cannot be read." in one.summary for one in verdict.assessment.findings)
+
+
 def test_a_rule_that_moves_files_into_the_class_decides_it() -> None:
     moved_at = (NOW - 39 * DAY).replace(hour=0)
     verdict = judged(tiers(), sizes=(SizeRange("STANDARD", 1, 10**6, NOW - 50 * DAY),), rules=[moves("orders/")])

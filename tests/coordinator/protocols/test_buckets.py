@@ -164,6 +164,8 @@ def test_one_that_would_reach_no_table_is_noted() -> None:
 @pytest.mark.parametrize(
     ("given", "trouble"),
     [
+        ({}, "its Status is neither Enabled nor Disabled"),
+        (rule("x/", Status="enabled"), "its Status is neither Enabled nor Disabled"),
         (rule("x/", filters={"Age": 3}), "its Filter has the term Age"),
         (rule("x/", Expiration={"Hours": 3}), "its Expiration names neither days nor a date"),
         (rule("x/", Transitions=[{"StorageClass": "GLACIER"}]),
