@@ -90,7 +90,7 @@ def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy |
 
 
 def _ca_bundle(session: botocore.session.Session | None) -> str:
-    """The certificates that AWS_CA_BUNDLE or the profile names; keys given outright need no profile to be in order."""
+    """The certificates that AWS_CA_BUNDLE or the profile names; with keys given outright no profile is read for it."""
     if session is None:
         return os.environ.get("AWS_CA_BUNDLE", "")
     try:

@@ -81,13 +81,17 @@ class RoleCredentials:
         except AwsError as error:
             self._refusal = error if error.is_access_denied else None
             raise
-        keys = said["Credentials"]
-        return {
-            "access_key": keys["AccessKeyId"],
-            "secret_key": keys["SecretAccessKey"],
-            "token": keys["SessionToken"],
-            "expiry_time": keys["Expiration"].isoformat(),
-        }
+        try:
+            keys = said["Credentials"]
+            return {
+                "access_key": keys["AccessKeyId"],
+                "secret_key": keys["SecretAccessKey"],
+                "token": keys["SessionToken"],
+                "expiry_time": keys["Expiration"].isoformat(),
+            }
+        except KeyError as error:
+            missing = f"the answer names no {error.args[0]}"
+            raise AwsError("MalformedAnswer", missing, "", "sts:AssumeRole", "", self._wanted["RoleArn"]) from error
 
 
 def _freeze(credentials: Any) -> Any:

@@ -8,15 +8,22 @@ from typing import Any
 import botocore.session
 from botocore import xform_name
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 from botocore.parsers import ResponseParserError
 
 from lake.aws.errors import ACCESS_DENIED, AwsError, missing_permission
 from lake.aws.wire import CredentialSource, RequestCount
 
 _ACCOUNT_LABEL = re.compile(r"^(https?://)\d{12}\.")
-_CONFIG = Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
+_CONFIG = Config(
+    retries={"mode": "standard", "max_attempts": 5},
+    connect_timeout=10,
+    read_timeout=60,
+    ignore_configured_endpoint_urls=True,  # a connection's own endpoints were allowed, those of the machine were not
+)
 _BY_PATH = _CONFIG.merge(Config(s3={"addressing_style": "path"}))
+_WITHOUT_PROXY = _BY_PATH.merge(Config(proxies={}))
+"""Plain HTTP is an endpoint of one's own, to which our own wire uses no proxy either."""
 MOST_CLIENTS = 64
 """Clients that are kept: each takes as long to make as several answers."""
 
@@ -43,13 +50,14 @@ class Services:
         except (ResponseParserError, KeyError, ValueError, AttributeError) as error:
             raise AwsError("MalformedAnswer", f"the answer cannot be read: {error}", "", name, "", target) from error
         except BotoCoreError as error:
-            code = "ConnectionFailed" if "endpoint" in str(error).lower() else "BadConfiguration"
+            code = "ConnectionFailed" if isinstance(error, ConnectionError | HTTPClientError) else "BadConfiguration"
             raise AwsError(code, str(error), "", name, "", target) from error
         return said
 
 
 @lru_cache(MOST_CLIENTS)
 def _client(service: str, region: str, endpoint_url: str, key_id: str, secret: str, token: str | None) -> Any:
+    of_ones_own = _WITHOUT_PROXY if endpoint_url.startswith("http:") else _BY_PATH
     client = botocore.session.Session().create_client(
         service,
         region_name=region,
@@ -57,7 +65,7 @@ def _client(service: str, region: str, endpoint_url: str, key_id: str, secret: s
         aws_access_key_id=key_id,
         aws_secret_access_key=secret,
         aws_session_token=token or None,
-        config=_BY_PATH if endpoint_url else _CONFIG,
+        config=of_ones_own if endpoint_url else _CONFIG,
     )
     if endpoint_url:
         client.meta.events.register("before-call.s3-control", without_account_label)

@@ -147,7 +147,7 @@ def read_load(services: Services, table: str, since: datetime, until: datetime) 
         "MetricDataQueries": [_query(name, metric, statistic, dimensions) for name, metric, statistic in _METRICS],
     }
     said = services.ask("cloudwatch", "GetMetricData", parameters, target=f"DynamoDB table {table}")
-    values: dict[str, list[float]] = {one["Id"]: one["Values"] for one in said["MetricDataResults"]}
+    values: dict[str, list[float]] = {one["Id"]: one.get("Values") or [] for one in said.get("MetricDataResults") or ()}
     return StoreLoad(
         since=since,
         until=until,

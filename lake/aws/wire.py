@@ -26,7 +26,7 @@ PASSING_CODES = frozenset(
 
 
 class RequestCount:
-    """Requests sent, attempts included, and DynamoDB read units consumed; safe to share between threads."""
+    """Requests sent, attempts of our own wire included, and DynamoDB read units; safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto.core.botocore_stubber import MockRawResponse
 
@@ -14,7 +15,7 @@ from lake.aws import services
 from lake.aws.errors import AwsError
 from lake.aws.identity import Identity, caller, simulate
 from lake.aws.store_description import read_load
-from tests.lake.aws.conftest import KEYS
+from tests.lake.aws.conftest import KEYS, quick
 from tests.lake.aws.stub import Reply
 
 DECISIONS = """<SimulatePrincipalPolicyResponse><SimulatePrincipalPolicyResult><IsTruncated>false</IsTruncated>
@@ -40,6 +41,29 @@ def test_the_caller_is_known_by_account_and_arn(lake):
 )
 def test_a_session_stands_for_its_role(arn, principal):
     assert Identity("111122223333", arn).principal == principal
+
+
+def test_what_the_machine_has_configured_leads_nobody_elsewhere(stub, stub_lake, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    stub.play(Reply(200, DECISIONS.encode()))
+
+    assert simulate(stub_lake.services, "arn:aws:iam::1:user/a", ["s3:PutObject"], "arn:x")
+    assert (
+        services._client("sts", "eu-west-1", "", "k", "s", None).meta.endpoint_url
+        == "https://sts.eu-west-1.amazonaws.com"
+    )
+
+
+def test_a_proxy_that_is_down_is_no_wrong_configuration(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setattr(services, "_CONFIG", services._CONFIG.merge(Config(retries={"max_attempts": 0})))
+    services._client.cache_clear()
+
+    with quick("") as lake, pytest.raises(AwsError) as raised:
+        caller(lake.services)
+
+    assert raised.value.code == "ConnectionFailed"
 
 
 def test_iams_decisions_come_by_action(stub, stub_lake):
