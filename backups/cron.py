@@ -2,9 +2,10 @@
 
 The meaning is that of Debian's cron, as the package cronsim has it: steps, names, Sunday as 0 or 7, and where both the
 day of the month and the day of the week are restricted, either of them is enough. UTC has no summer time, so that a
-line comes once wherever who wrote it lives.
+line comes once wherever who wrote it lives. cronsim's own L and # are taken besides.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ _NICKNAMES = {
     "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *",
 }
+# A range of one value, which its step leaves alone: cronsim takes 9-9/4 as it takes 9/4.
+_ONE = re.compile(r"\b(\w+)-\1/0*[1-9][0-9]*(?![0-9])", re.ASCII)
 _FIELDS = ("minute", "hour", "day", "month", "weekday")
 
 
@@ -45,7 +48,7 @@ class Schedule:
 
 def parse_schedule(text: str) -> Schedule:
     """Read a cron line or one of @hourly, @daily, @weekly, @monthly. Raises ScheduleError."""
-    schedule = Schedule(_NICKNAMES.get(text.strip().lower(), text))
+    schedule = Schedule(_ONE.sub(r"\1", _NICKNAMES.get(text.strip().lower(), text)))
     if len(schedule.line.split()) != len(_FIELDS):
         raise ScheduleError(f"{text!r} is not a cron line of five fields: {', '.join(_FIELDS)}.")
     try:
