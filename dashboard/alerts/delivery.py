@@ -103,7 +103,7 @@ def _going_along(first: Message, now: datetime) -> Sequence[int]:
 
 
 def _claim(key: int, now: datetime) -> bool:
-    waiting = Message.objects.filter(pk=key, state=MessageState.WAITING)
+    waiting = Message.objects.filter(pk=key, state=MessageState.WAITING, due_at__lte=now)
     claim = {"state": MessageState.SENDING, "claimed_at": now, "handed_over_at": None}
     return bool(waiting.update(**claim, attempts=F("attempts") + 1))
 

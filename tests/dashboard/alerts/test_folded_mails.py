@@ -77,6 +77,19 @@ def test_other_addresses_and_webhooks_get_their_own(server: Server) -> None:
     ]  # fmt: skip
 
 
+def test_a_mail_that_fails_is_tried_again_later_with_all_that_is_due_by_then(server: Server) -> None:
+    server.is_down = True
+    for about in named("first", "second"):
+        message(about)
+    server.send()
+    assert set(Message.objects.values_list("attempts", flat=True)) == {1}
+    message(*named("third"), due_at=MONDAY - MINUTE)
+    server.is_down = False
+    server.send(minutes=30)
+    (mail,) = server.mails
+    assert all(f"Sentence {name}." in mail.text for name in ("first", "second", "third"))
+
+
 def test_a_mail_that_is_given_up_leaves_their_own_time_to_the_younger_ones_in_it(server: Server) -> None:
     server.is_down = True
     (old, young) = named("old", "young")
