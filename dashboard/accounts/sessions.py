@@ -52,6 +52,10 @@ class SessionStore(db.SessionStore):
         end = super().get_expiry_date(**given)
         return end if began is None else min(end, began + LONGEST)
 
+    def get_expiry_age(self, **given: Any) -> int:
+        """Return the seconds that a browser keeps the cookie; the row says when the session ends."""
+        return int(LONGEST.total_seconds())
+
     def exists(self, session_key: str) -> bool:
         return super().exists(stored_key(session_key))
 
@@ -92,7 +96,7 @@ def note_use(request: HttpRequest) -> None:
             session.save()
     except (DatabaseError, UpdateError):
         session[NOTED_AT] = noted
-        session.modified = was_modified
+    session.modified = was_modified  # saved again at the page's end, it would undo what another page wrote meanwhile
 
 
 @contextmanager
