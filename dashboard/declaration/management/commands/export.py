@@ -3,8 +3,7 @@
 from typing import Any
 
 from dashboard.commands import Failed, JsonCommand
-from dashboard.declaration.declaring import difference
-from dashboard.declaration.differences import read_declaration
+from dashboard.declaration.differences import DeclaredChange, read_declaration
 from dashboard.declaration.files import as_toml
 from dashboard.declaration.reading import DeclarationError
 from dashboard.declaration.sections import Section, sections
@@ -29,10 +28,17 @@ def stored_document() -> dict[str, object]:
 def why_not_the_same(document: dict[str, object]) -> str:
     """Say where applying the document would not end with nothing to do; "" where it would."""
     try:
-        found = difference(read_declaration(document))
+        declared = read_declaration(document)
     except DeclarationError as error:
         return f"`levee apply` refuses what is stored: {error}"
-    return f"`levee apply` of this would still {found.changes[0]}." if found.changes else ""
+    for section in sections():
+        stored = {item.name: item.values for item in section.stored()}
+        for item in declared.get(section.key, ()):
+            if (before := stored.get(item.name)) != item.values:
+                return (
+                    f"`levee apply` of this would still {DeclaredChange(section.what, item.name, before, item.values)}."
+                )
+    return ""
 
 
 def _written(section: Section) -> Any:
