@@ -193,6 +193,9 @@ def own_troubles(now: datetime) -> list[str]:
 
 
 def _call(url: str) -> bool:
+    if not url.lower().startswith(("http://", "https://")):
+        logger.warning("LEVEE_DEAD_MAN_URL begins with neither http:// nor https://: it is not called.")
+        return False
     try:
         answer = urllib3.request("GET", url, redirect=False, retries=False, timeout=TIMEOUT_SECONDS)
     except HTTPError as error:

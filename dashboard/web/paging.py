@@ -134,6 +134,8 @@ def _read_cursor(model: type[models.Model], sort: Sort, after: str) -> list[Any]
     except signing.BadSignature:
         return None
     fields: list[Any] = [model._meta.get_field(column.field) for column in sort.columns]
+    if len(values) != len(fields):  # by another release, whose sort of this name had other columns
+        return None
     return [None if value is None else field.to_python(value) for field, value in zip(fields, values, strict=True)]
 
 

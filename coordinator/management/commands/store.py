@@ -90,7 +90,7 @@ def _fields(action: str, options: Options) -> dict[str, str]:
     """The options as the forms of the pages have them."""
     units = {name: str(options[name]) for name in ("read", "write") if options[name] is not None}
     on_demand = options["on_demand"] or (action == "create" and not units)
-    if on_demand and units:
+    if action in ("capacity", "create") and (on_demand == bool(units) or len(units) == 1):
         raise UsageError("Say --on-demand, or both --read UNITS and --write UNITS.")
     chosen = {name: not options[f"no_{name}"] for name in ("protection", "recovery", "ttl")} | {"on": options["on"]}
     key = options["encryption"]
