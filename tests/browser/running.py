@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from dashboard.processes.lock import free_port
 from dashboard.web.health import redis_answers
 from sandbox.log_store_tables import SAMPLES
 from tests.processes.builders import processes_of
-from tests.waiting import scaled
+from tests.waiting import scaled, wait_until
 
 MANAGE = str(Path(settings.BASE_DIR, "manage.py"))
 START_SECONDS = scaled(120.0)
@@ -80,10 +79,7 @@ def _listed(home: Path) -> set[str]:
 
 
 def _wait(happened: Callable[[], bool], sentence: str, lines: list[str]) -> None:
-    until = time.monotonic() + START_SECONDS
-    while not happened():
-        assert time.monotonic() < until, f"{sentence} within {START_SECONDS:.0f} s:\n{''.join(lines[-40:])}"
-        time.sleep(0.2)
+    assert wait_until(happened, 120, every=0.2), f"{sentence} in time:\n{''.join(lines[-40:])}"
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

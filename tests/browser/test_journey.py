@@ -1,10 +1,11 @@
-"""From sign-in to the end of a job, in a real Chromium against a whole Levee."""
+"""Ways through a whole Levee in a real Chromium: to the end of a job, back to a list, by the menu of a phone."""
 
 import re
 
 import pytest
 
 from dashboard.accounts.roles import Role
+from tests.browser.addresses import PHONE
 from tests.lazily import lazily
 from tests.waiting import scaled_ms
 
@@ -70,3 +71,15 @@ def test_back_brings_the_list_as_it_was_filtered(visit):
     page.go_back()
     expect(page.locator("a.name")).to_have_text([LOST_FILE])
     expect(page.get_by_role("searchbox")).to_have_value("stock")
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["with-script", "without-script"])
+def test_the_menu_of_a_phone_opens_and_leads_on(visit, javascript):
+    visitor = visit(width=PHONE, javascript=javascript)
+    visitor.sign_in()
+    page = visitor.page
+    expect(page.locator("#nav")).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    expect(page.locator("#nav")).to_be_visible()
+    page.locator("#nav").get_by_role("link", name="Buckets").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Buckets")

@@ -1,16 +1,12 @@
 """A mail to a recipient, and a person who comes in by a link, in a real browser."""
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dashboard.accounts.roles import Role
 from tests.lazily import lazily
 from tests.waiting import scaled
-
-if TYPE_CHECKING:
-    pass
 
 expect = lazily("playwright.sync_api", "expect")
 

@@ -37,7 +37,10 @@ def test_a_price_of_something_unknown_is_refused() -> None:
         require_known_items({"copies": "0.004"})
 
 
-@pytest.mark.parametrize("url", ["banana", "smtp://", "http://mail", "smtp://mail:99999", "smtp://[::1"])
-def test_a_mail_server_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match=r"^LEVEE_SMTP_URL: write"):
+@pytest.mark.parametrize(
+    "url", ["banana", "smtp://", "http://mail", "smtp://mail:99999", "smtp://[::1", "https://levee:secret@mail"]
+)
+def test_a_mail_server_that_is_none_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"^LEVEE_SMTP_URL: write") as caught:
         mail_carrier(url)
+    assert "secret" not in str(caught.value)

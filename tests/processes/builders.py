@@ -4,15 +4,12 @@ import os
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dashboard.processes.supervisor import Program
-from tests.waiting import scaled
-
-BOUND_SECONDS = scaled(60.0)
+from tests.waiting import wait_until
 
 
 @contextmanager
@@ -42,10 +39,7 @@ def processes_of(home: Path) -> set[int]:
 
 def wait_for(happened: Callable[[], bool]) -> None:
     """Wait for something to happen, and fail when it does not."""
-    until = time.monotonic() + BOUND_SECONDS
-    while not happened():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
+    assert wait_until(happened, 60, every=0.02), "it did not happen in time"
 
 
 def in_background(work: Callable[[], object]) -> threading.Thread:

@@ -14,12 +14,6 @@ def test_a_second_run_in_the_same_home_is_refused_and_told_who_runs(tmp_path):
         pytest.fail("the lock was given twice")
 
 
-def test_the_lock_is_free_after_the_run(tmp_path):
-    for _ in range(2):
-        with home_lock(tmp_path):
-            pass
-
-
 def test_a_taken_port_is_said_in_one_sentence():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -13,32 +13,21 @@ from tests.waiting import scaled
 pytestmark = pytest.mark.process
 
 
-def started(supervisor, home):
+def test_a_socket_in_a_folder_with_spaces_reaches_the_broker_and_is_for_this_user_alone(supervisor):
     server = redis.find_server()
     assert server is not None, redis.NO_SERVER
-    redis.prepare(home)
     boss, _ = supervisor()
-    boss.start(redis_server(server, home))
-    wait_for(lambda: redis_answers(redis.broker_url(home)))
-    return boss
-
-
-def test_the_socket_is_for_this_user_alone(supervisor):
-    with short_folder() as home:
-        boss = started(supervisor, home)
-        mode = stat.S_IMODE(redis.socket_path(home).stat().st_mode)
-        boss.stop()
-        assert mode == 0o700
-
-
-def test_a_folder_with_spaces_reaches_the_broker(supervisor):
     with short_folder() as folder:
         home = folder / "a b%20c"
-        boss = started(supervisor, home)
+        redis.prepare(home)
+        boss.start(redis_server(server, home))
+        wait_for(lambda: redis_answers(redis.broker_url(home)))
         with Connection(redis.broker_url(home)) as connection:
             connection.ensure_connection(max_retries=1, timeout=scaled(5))
             assert connection.connected
+        mode = stat.S_IMODE(redis.socket_path(home).stat().st_mode)
         boss.stop()
+        assert mode == 0o700
 
 
 def test_a_home_too_long_for_a_socket_is_refused():

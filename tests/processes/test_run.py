@@ -34,13 +34,13 @@ def started(home, port, *options):
 
 @contextmanager
 def running(home, port):
-    """A Levee that answers; gives its process and the lines it has printed so far."""
+    """The process of a Levee that answers."""
     process, lines = started(home, port), []
     in_background(lambda: lines.extend(iter(process.stdout.readline, "")))
     try:
         wait_for(lambda: process.poll() is not None or any("Levee is at" in line for line in lines))
         assert process.poll() is None, process.stderr.read()
-        yield process, lines
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=scaled(30))
@@ -55,29 +55,16 @@ def status(port, path):
         connection.close()
 
 
-@pytest.mark.slow
-def test_everything_comes_up_and_nothing_is_left_behind_after_an_interrupt():
-    with short_folder() as home:
-        port = free_port()
-        with running(home, port) as (process, lines):
-            assert status(port, "/readyz") == 200
-            assert f"levee          | Levee is at http://127.0.0.1:{port}/\n" in lines
-            wait_for(lambda: len(processes_of(home)) > len(NAMES))
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=scaled(30)) == 0
-        assert processes_of(home) == set()
-        assert not redis_answers(redis.broker_url(home))
-
-
 def test_the_processes_of_a_killed_run_end_with_it_and_the_next_starts_on_the_same_port():
     with short_folder() as home:
         port = free_port()
-        with running(home, port) as (process, _):
+        with running(home, port) as process:
+            wait_for(lambda: len(processes_of(home)) > len(NAMES))
             process.kill()
             process.wait(timeout=scaled(10))
         wait_for(lambda: not processes_of(home))
         wait_for(lambda: not redis_answers(redis.broker_url(home)))
-        with running(home, port) as (process, _):
+        with running(home, port) as process:
             assert status(port, "/readyz") == 200
             process.terminate()
             assert process.wait(timeout=scaled(30)) == 0

@@ -1,4 +1,4 @@
-"""The legacy parameters that Delta's classes send, and what moto then keeps."""
+"""What Delta's classes send, legacy parameters and another region, and what moto then keeps."""
 
 from typing import Any
 
@@ -47,6 +47,10 @@ def test_values_keep_their_types_lists_grow_and_conditions_hold(client: Client) 
     with pytest.raises(ClientError, match="ConditionalCheckFailedException"):
         client.dynamodb("DeleteItem", TableName="t", Key={"id": {"S": "t"}}, Expected={"n": {"Value": {"N": "2"}}})
     assert stored(client)["n"] == {"N": "1"}
+
+
+def test_a_request_signed_for_the_sdks_fallback_region_reaches_the_same_tables(client: Client) -> None:
+    assert "t" in Client(client.origin, region="us-east-1").dynamodb("ListTables")["TableNames"]
 
 
 def test_a_request_with_expressions_passes_unchanged() -> None:

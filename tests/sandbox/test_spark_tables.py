@@ -1,6 +1,5 @@
 """Real Spark with Delta's own commit coordinator, on moto behind the layer that translates its requests."""
 
-import itertools
 from typing import Any
 
 import pytest
@@ -16,14 +15,6 @@ DeltaTable = lazily("deltalake", "DeltaTable")
 
 __all__ = ["spark_lake"]
 pytestmark = pytest.mark.spark
-
-COLUMNS, ROWS = "id BIGINT", "id"
-numbers = itertools.count()
-
-
-@pytest.fixture
-def uri() -> str:
-    return f"s3a://{PROD}/tests/spark/t{next(numbers)}"
 
 
 def item(lake: SparkLake, uri: str) -> dict[str, Any]:
@@ -43,15 +34,6 @@ def published(lake: SparkLake, uri: str) -> list[int]:
 def options(lake: SparkLake) -> dict[str, str]:
     keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
     return keys | {"AWS_ENDPOINT_URL": lake.client.origin, "AWS_REGION": REGION}
-
-
-def test_the_coordinators_booleans_stay_booleans(spark_lake: SparkLake, uri: str) -> None:
-    spark_lake.create(uri, COLUMNS, spark_lake.coordinator())
-    spark_lake.insert(uri, ROWS)
-    found = item(spark_lake, uri)
-    assert found["acceptingCommits"] == found["hasAcceptedCommits"] == {"BOOL": True}
-    assert found["tableVersion"] == {"N": "1"}
-    assert found["commits"] == {"L": []}
 
 
 def make(lake: SparkLake, name: str) -> str:

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import include, path
 from pytest_django import Settings
 
 from dashboard.accounts.roles import Role
-from dashboard.frame import errors
 from tests.builders.people import PASSWORD, person, signed_in
+from tests.dashboard.web import test_errors
 
 pytestmark = pytest.mark.django_db
 
@@ -36,15 +34,6 @@ ALWAYS = {
     "X-Frame-Options": "DENY",
 }
 SWITCHED_OFF = {"camera", "microphone", "geolocation", "payment", "usb", "serial"}
-
-
-def broken(request: HttpRequest) -> HttpResponse:
-    raise RuntimeError("on purpose")
-
-
-urlpatterns = [path("broken/", broken), path("", include("dashboard.urls"))]
-handler400, handler403 = errors.bad_request, errors.forbidden
-handler404, handler500 = errors.not_found, errors.server_error
 
 
 def visitor(role: Role | None = Role.VIEWER, **options: Any) -> Client:
@@ -83,7 +72,7 @@ def _paused() -> Any:
 @pytest.fixture(autouse=True)
 def _hosts(settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
-    settings.ROOT_URLCONF = __name__
+    settings.ROOT_URLCONF = test_errors.__name__
 
 
 def assert_guarded(response: Any) -> None:
@@ -121,11 +110,6 @@ def test_the_way_to_https_is_guarded_and_stays_on_this_host(settings: Settings) 
     response = Client().get("/tables/?q=1", headers={"X-Forwarded-Host": "evil.example"})
     assert (response.status_code, response["Location"]) == (301, "https://testserver/tables/?q=1")
     assert_guarded(response)
-
-
-def test_over_https_browsers_are_told_to_stay_there(settings: Settings) -> None:
-    settings.SECURE_HSTS_SECONDS = 31_536_000
-    assert "max-age=31536000" in Client().get("/login/", secure=True)["Strict-Transport-Security"]
 
 
 def test_cookies_are_for_this_site_and_for_no_script(settings: Settings) -> None:

@@ -40,6 +40,7 @@ from tests.builders.lake import (
 )
 from tests.builders.people import PASSWORD, person
 from tests.dashboard.alerts.test_mail import alert, message
+from tests.dashboard.alerts.test_pages import RULE
 from tests.dashboard.jobs.builders import job
 
 PUBLISH = {"repair": "publish-commit", "code": "C2", "version": "42"}
@@ -264,15 +265,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "person": {"role": "operator", "is_active": "on"},
     "scope": {"connection": "lake"},
     "alert": {"reason": "Known.", "hours": "4"},
-    "alert-new-rule": {
-        "name": "Narrow",
-        "threshold": "5",
-        "least_severity": "warning",
-        "remind_hours": "4",
-        "escalate_hours": "0",
-        "prefix": "s3a://lake/sales/",
-    },
-    "alert-rule": {"threshold": "5", "least_severity": "warning", "remind_hours": "4", "escalate_hours": "0"},
+    "alert-new-rule": RULE | {"name": "Narrow", "prefix": "s3a://lake/sales/"},
+    "alert-rule": RULE,
     "alert-recipients": {"name": "more", "kind": "address", "address": "more@acme.example", "digest": "never"},
     "own-mails": {"mails": "on"},
     "observe": {"connection": "lake"},

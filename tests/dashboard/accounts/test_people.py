@@ -15,14 +15,10 @@ from dashboard.accounts.models import Grant
 from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
-from dashboard.connections.models import Connection
+from tests.builders.lake import make_connection
 from tests.builders.people import PASSWORD, actor, person, signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
-
-
-def connection(name: str) -> Connection:
-    return Connection.objects.create(name=name, region="eu-west-1")
 
 
 def save(pk: int, **fields: Any) -> Any:
@@ -94,7 +90,7 @@ def test_the_last_admin_stays(change: PersonChange) -> None:
 
 
 def test_a_grant_counts_on_its_connection_only() -> None:
-    prod, lab = connection("prod"), connection("lab")
+    prod, lab = make_connection("prod"), make_connection("lab")
     user = person(Role.VIEWER)
     save(user.pk, role="viewer", **{f"on_{lab.pk}": "operator"})
     somebody = Actor(name="viewer", source="page", user=user)
@@ -105,6 +101,6 @@ def test_a_grant_counts_on_its_connection_only() -> None:
 
 
 def test_the_higher_of_two_roles_counts() -> None:
-    lab, user = connection("lab"), person(Role.OPERATOR)
+    lab, user = make_connection("lab"), person(Role.OPERATOR)
     Grant.objects.create(user=user, connection=lab, role="viewer")
     assert Actor(name="operator", source="page", user=user).role_on(lab) is Role.OPERATOR

@@ -1,26 +1,24 @@
 """`levee person`."""
 
 import io
-import json
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import Client
 
 from dashboard.accounts.access import role_of
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
+from tests.json_types import printed
 
 pytestmark = pytest.mark.django_db
 
 
-def run(*words: str, **options: Any) -> dict[str, Any]:
-    out = io.StringIO()
-    call_command("person", *words, "--json", stdout=out, **options)
-    return json.loads(out.getvalue())
+def run(*words: str) -> dict[str, Any]:
+    return printed("person", *words)
 
 
 def test_a_new_person_gets_a_password_that_works() -> None:

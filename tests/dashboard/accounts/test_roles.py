@@ -14,7 +14,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("somebody", [Actor.command(), Actor.schedule()])
-def test_the_command_line_and_the_schedule_may_all(somebody: Actor) -> None:
+def test_the_command_line_and_the_schedule_may_all_and_need_no_fresh_sign_in(somebody: Actor) -> None:
+    assert somebody.is_fresh
     assert all(somebody.may(verb) for verb in PERMISSIONS)
 
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from aiosmtpd.controller import Controller
 
+from dashboard.processes.lock import free_port
 from tests.waiting import scaled
 
 
@@ -43,18 +44,13 @@ class Mailbox:
 @contextmanager
 def mailbox() -> Iterator[Mailbox]:
     box = Mailbox()
-    box.port = _free_port()
+    box.port = free_port()
     controller = Controller(box, hostname="127.0.0.1", port=box.port)
     controller.start()
     try:
         yield box
     finally:
         controller.stop()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 @contextmanager

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from dashboard.alerts import delivery
-from dashboard.alerts.delivery import LONGEST_PAUSE, NotSent, PerhapsSent, deliver_due, pause
-from dashboard.alerts.models import Message, Recipient
+from dashboard.alerts.delivery import LONGEST_PAUSE, NotSent, deliver_due, pause
+from dashboard.alerts.models import Message
 from tests.dashboard.alerts.test_mail import message
-from tests.dashboard.alerts.week import MONDAY, address
+from tests.dashboard.alerts.week import MONDAY
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 
@@ -30,12 +30,6 @@ def taken(message: Message, handed_over: Callable[[], None]) -> None:
 
 def refused(message: Message, handed_over: Callable[[], None]) -> None:
     raise NotSent("451 later")
-
-
-def test_a_message_is_sent_once() -> None:
-    message(None)
-    assert [send(MONDAY, taken), send(MONDAY, taken)] == [1, 0]
-    assert Message.objects.get().state == "sent"
 
 
 def test_a_server_that_answers_slowly_holds_the_worker_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,18 +63,6 @@ def test_after_three_days_it_is_given_up_with_its_reason() -> None:
     assert (found.state, found.error, found.finished_at) == ("failed", "451 later", MONDAY + timedelta(days=3))
 
 
-def test_an_address_that_nobody_has_is_given_up_at_once_and_shown() -> None:
-    recipient = address()
-    message(None, recipient=recipient)
-
-    def unknown(message: Message, handed_over: Callable[[], None]) -> None:
-        raise NotSent("550 no such user", is_final=True)
-
-    send(MONDAY, unknown)
-    assert Message.objects.get().state == "failed"
-    assert Recipient.objects.get().last_error == "550 no such user"
-
-
 @pytest.mark.parametrize("is_handed_over", [False, True])
 def test_after_a_kill_it_is_sent_unless_it_was_handed_over_and_is_unknown_then(is_handed_over: bool) -> None:
     message(None)
@@ -94,18 +76,6 @@ def test_after_a_kill_it_is_sent_unless_it_was_handed_over_and_is_unknown_then(i
         send(MONDAY, killed)
     assert send(MONDAY + 11 * MINUTE, taken) == (0 if is_handed_over else 1)
     assert Message.objects.get().state == ("unknown" if is_handed_over else "sent")
-
-
-def test_a_line_that_breaks_before_the_answer_leaves_it_unknown() -> None:
-    message(None)
-
-    def breaks(message: Message, handed_over: Callable[[], None]) -> None:
-        handed_over()
-        raise PerhapsSent("The server did not answer for 30 seconds after it had taken the message.")
-
-    send(MONDAY, breaks)
-    assert send(MONDAY + 60 * MINUTE, taken) == 0
-    assert Message.objects.get().state == "unknown"
 
 
 def test_a_slow_sender_whose_claim_was_taken_over_hands_nothing_over() -> None:

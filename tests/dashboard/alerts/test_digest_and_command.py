@@ -1,19 +1,16 @@
 """The digest, and the alerts on the command line."""
 
-import io
-import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from dashboard.alerts.digest import digest_of, queue_digests
 from dashboard.alerts.models import Alert, Message
 from dashboard.alerts.queries import AlertJson
 from tests.dashboard.alerts.test_mail import HOSTILE, alert
 from tests.dashboard.alerts.week import MONDAY, address
-from tests.json_types import missing
+from tests.json_types import missing, printed
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -50,23 +47,17 @@ def test_hostile_text_adds_no_line() -> None:
     assert "\nBcc:" not in digest_of(MONDAY - DAY, MONDAY)[1]
 
 
-def run(*words: str) -> Any:
-    out = io.StringIO()
-    call_command("alerts", "--json", *words, stdout=out)
-    return json.loads(out.getvalue())
-
-
 def test_the_command_lists_what_is_not_over() -> None:
     alert(cause="a", headline="Open.")
     alert(cause="b", headline="Over.", state="resolved", resolved_at=MONDAY)
-    assert [row["headline"] for row in run()] == ["Open."]
-    assert not missing(run(), list[AlertJson])
-    assert [row["headline"] for row in run("--state", "resolved")] == ["Over."]
+    assert [row["headline"] for row in printed("alerts")] == ["Open."]
+    assert not missing(printed("alerts"), list[AlertJson])
+    assert [row["headline"] for row in printed("alerts", "--state", "resolved")] == ["Over."]
 
 
 def test_the_command_acknowledges() -> None:
-    found = alert()
-    assert run("--acknowledge", str(found.pk), "--reason", "We know.", "--hours", "2")["state"] == "acknowledged"
+    done = printed("alerts", "--acknowledge", str(alert().pk), "--reason", "We know.", "--hours", "2")
+    assert done["state"] == "acknowledged"
     assert Alert.objects.get().acknowledged_by == "command"
 
 
@@ -81,5 +72,5 @@ def test_the_command_acknowledges() -> None:
 )
 def test_a_mistake_is_said_with_its_exit_code(words: tuple[str, ...], code: int) -> None:
     with pytest.raises(CommandError) as caught:
-        run(*words)
+        printed("alerts", *words)
     assert caught.value.returncode == code

@@ -30,19 +30,6 @@ def ops(lake: World) -> Any:
     return found
 
 
-def test_a_problem_is_told_once(lake: World, ops: Any) -> None:
-    lake.problems = [problem()]
-    for _ in range(5):
-        lake.tick()
-    assert told(lake) == ["ops opened: orders has a pending commit."]
-
-
-def test_what_stays_below_the_threshold_is_not_told(lake: World, ops: Any) -> None:
-    lake.problems = [problem(measure=9.9)]
-    lake.tick()
-    assert not Alert.objects.exists()
-
-
 @pytest.mark.parametrize(("days", "is_told"), [(14, True), (3, True), (15, False)])
 def test_a_countdown_is_told_when_little_is_left(lake: World, days: float, is_told: bool) -> None:
     rule(kind="bite", name="Bites", threshold=14)

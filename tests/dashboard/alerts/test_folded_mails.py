@@ -1,17 +1,17 @@
 """Much trouble at once is one mail a person, and nothing that was to be told is lost on the way."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from dashboard.alerts.delivery import CLAIM_LASTS, GIVES_UP_AFTER, NotSent, deliver_due
-from dashboard.alerts.models import Alert, Message
+from dashboard.alerts.models import Alert, Message, Recipient
 from dashboard.alerts.rendering import render
 from dashboard.connections.models import Connection
 from tests.dashboard.alerts.test_mail import alert, message
-from tests.dashboard.alerts.week import MONDAY, World, address, problem, rule, world
+from tests.dashboard.alerts.week import MONDAY, World, address, problem, rule
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
 MINUTE = timedelta(minutes=1)
@@ -37,13 +37,6 @@ class Server:
 @pytest.fixture
 def server() -> Server:
     return Server()
-
-
-@pytest.fixture
-def lake() -> Iterator[World]:
-    with world() as here:
-        rule().recipients.add(address())
-        yield here
 
 
 def named(*names: str, **changes: Any) -> list[Alert]:
@@ -104,14 +97,16 @@ def test_a_mail_that_is_given_up_leaves_their_own_time_to_the_younger_ones_in_it
     assert "Sentence young." in mail.text
 
 
-def test_an_address_that_nobody_has_gives_up_all_that_was_for_it(server: Server) -> None:
+def test_an_address_that_nobody_has_gives_up_all_that_was_for_it_and_is_shown() -> None:
     def refuse(mail: Message, handed_over: Callable[[], None]) -> None:
         raise NotSent("550 no such user", is_final=True)
 
+    recipient = address()
     for about in named("first", "second"):
-        message(about)
+        message(about, recipient=recipient)
     deliver_due(MONDAY, {"mail": refuse}, render)
     assert set(Message.objects.values_list("state", "error")) == {("failed", "550 no such user")}
+    assert Recipient.objects.get().last_error == "550 no such user"
 
 
 def test_a_process_that_dies_with_a_mail_loses_none_of_it(server: Server) -> None:
@@ -128,6 +123,7 @@ def test_a_process_that_dies_with_a_mail_loses_none_of_it(server: Server) -> Non
 
 
 def test_the_first_look_at_a_lake_is_one_mail(lake: World) -> None:
+    rule().recipients.add(address())
     lab = Connection.objects.create(name="lab", region="eu-west-1")
     Connection.objects.update(created_at=MONDAY)
     for n in range(8):

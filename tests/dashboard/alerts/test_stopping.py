@@ -10,8 +10,6 @@ from dashboard.alerts.models import Recipient
 from dashboard.alerts.stopping import stop_url
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import person
-from tests.dashboard.alerts.mailbox import mailbox
-from tests.dashboard.alerts.test_mail import alert, message, send
 from tests.dashboard.alerts.week import address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
@@ -24,15 +22,6 @@ def _public_url(settings):
 
 def path(of: str) -> str:
     return urlsplit(stop_url(of)).path
-
-
-def test_a_mail_carries_the_link_for_its_own_address() -> None:
-    with mailbox() as box:
-        message(alert())
-        send(box.url)
-    (mail,) = box.mails
-    assert mail["List-Unsubscribe"].strip() == f"<{stop_url('ops@acme.example')}>"
-    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
 def test_one_click_of_a_mail_program_stops_an_address() -> None:

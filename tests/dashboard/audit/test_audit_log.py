@@ -20,6 +20,7 @@ from dashboard.audit.sentences import says
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import job
 from tests.dashboard.web.markup import flat
+from tests.json_types import printed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("triggers", "JSON")]
 
@@ -56,15 +57,9 @@ def test_the_page_exports_all_that_matches_as_json_lines_oldest_first() -> None:
     assert response["Content-Disposition"] == 'attachment; filename="audit.jsonl"'
 
 
-def run(*words: str) -> Any:
-    out = io.StringIO()
-    call_command("audit", "--json", *words, stdout=out)
-    return json.loads(out.getvalue())
-
-
 @pytest.mark.usefixtures("history")
 def test_the_command_prints_one_document_newest_first() -> None:
-    entries = run("--limit", "2")
+    entries = printed("audit", "--limit", "2")
     assert [entry["action"] for entry in entries] == ["people.manage", "lake.declare"]
     assert entries[1]["outcome"] == "refused"
     assert entries[0]["target"] == {"type": "", "id": "", "label": "sam"}
@@ -72,7 +67,7 @@ def test_the_command_prints_one_document_newest_first() -> None:
 
 def test_a_limit_of_nothing_is_a_mistake_of_usage() -> None:
     with pytest.raises(CommandError) as caught:
-        run("--limit", "0")
+        printed("audit", "--limit", "0")
     assert caught.value.returncode == 2
 
 
@@ -86,9 +81,9 @@ def test_the_command_exports_as_csv() -> None:
 @pytest.mark.usefixtures("history")
 def test_the_command_verifies_the_chain() -> None:
     seal_all()
-    document = run("verify")
+    document = printed("audit", "verify")
     assert (document["holds"], document["sealed"], document["breaks"]) == (True, 3, [])
-    assert run("verify", "--head", document["head"])["holds"]
+    assert printed("audit", "verify", "--head", document["head"])["holds"]
 
 
 @pytest.mark.usefixtures("history")
@@ -97,7 +92,7 @@ def test_a_broken_chain_fails_the_command() -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE audit_auditentry SET outcome = 'done'")
     with pytest.raises(CommandError, match=r"does not hold: Entry \d+ \(lake.observe") as caught:
-        run("verify")
+        printed("audit", "verify")
     assert caught.value.returncode == 1
 
 

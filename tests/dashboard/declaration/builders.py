@@ -1,8 +1,4 @@
-"""A file of every section, and the command that applies it."""
-
-from pathlib import Path
-
-from django.core.management import call_command
+"""A file of every section."""
 
 WHOLE = """
 [connections.prod]
@@ -25,9 +21,3 @@ destination = "s3a://acme-vault/warehouse/"
 """
 NOTHING_LEFT = "watch = []\nstores = []\nplans = []\n[connections]\n"
 NOTHING_TO_CHANGE = "Nothing to change: the declaration is stored already."
-
-
-def apply(folder: Path, text: str, *options: str) -> None:
-    file = folder / "lake.toml"
-    file.write_text(text)
-    call_command("apply", str(file), *options)

@@ -1,6 +1,5 @@
 import pytest
-
-from tests.dashboard.declaration.builders import apply as apply_in
+from django.core.management import call_command
 
 
 @pytest.fixture
@@ -8,7 +7,9 @@ def apply(tmp_path, capsys):
     """Apply a file of this text; returns what is printed."""
 
     def run(text: str, *options: str) -> str:
-        apply_in(tmp_path, text, *options)
+        file = tmp_path / "lake.toml"
+        file.write_text(text)
+        call_command("apply", str(file), *options)
         return capsys.readouterr().out
 
     return run

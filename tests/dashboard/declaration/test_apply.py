@@ -6,7 +6,7 @@ from django.core.management import CommandError
 from backups.models import Plan
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from tests.dashboard.declaration.builders import NOTHING_TO_CHANGE, WHOLE
+from tests.dashboard.declaration.builders import WHOLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
@@ -38,13 +38,6 @@ def test_apply_stores_the_whole_file_and_audits_it(apply):
 
     assert Plan.objects.get().vault_connection == Connection.objects.get()
     assert AuditEntry.objects.get().action == "lake.declare"
-
-
-def test_applying_twice_has_nothing_to_change(apply):
-    apply(LAKE, "--apply")
-
-    assert apply(LAKE, "--apply").strip() == NOTHING_TO_CHANGE
-    assert AuditEntry.objects.count() == 1
 
 
 @pytest.mark.parametrize(

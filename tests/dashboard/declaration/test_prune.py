@@ -53,6 +53,7 @@ def test_with_apply_it_is_removed_and_the_second_time_there_is_nothing_to_do(app
 def test_without_prune_it_stays(apply):
     assert apply(NOTHING_LEFT, "--apply").strip() == NOTHING_TO_CHANGE
     assert counts() == (1, 1, 1, 1)
+    assert AuditEntry.objects.count() == 1
 
 
 def test_a_section_that_the_file_does_not_have_is_left_alone(apply):
@@ -100,25 +101,17 @@ def test_a_plan_with_a_run_is_kept(apply, states, why):
 # A commit store.
 
 
-def test_a_store_through_which_a_table_commits_is_kept(apply):
-    make_table(store=CommitStore.objects.get(), lock_domains=[])
-
-    assert "keep store prod/delta_log: 1 Delta table has commits in it, or had" in prune(apply, "stores = []\n")
-    assert CommitStore.objects.exists()
-
-
-@pytest.mark.parametrize("trace", ["entry", "acceptance", "lock domain"])
+@pytest.mark.parametrize("trace", ["store", "entry", "acceptance", "lock domain"])
 def test_a_store_is_kept_while_any_trace_of_a_table_leads_to_it(apply, trace):
     store = CommitStore.objects.get()
     domains = [{"store": "delta_log", "path": "s3a://lake/x"}] if trace == "lock domain" else []
-    table = make_table(lock_domains=domains)
+    table = make_table(lock_domains=domains, store=store if trace == "store" else None)
     if trace == "entry":
         make_entry(table, store=store)
     if trace == "acceptance":
         ProvenanceRow.objects.create(table=table, version=1, store="delta_log", lock_domain="s3a://lake/x")
 
-    prune(apply, "stores = []\n")
-
+    assert "keep store prod/delta_log: 1 Delta table has commits in it, or had" in prune(apply, "stores = []\n")
     assert CommitStore.objects.exists()
 
 

@@ -1,7 +1,6 @@
 """A declaration that removes something while somebody else begins to use it."""
 
 import threading
-import time
 
 import pytest
 from django.db import IntegrityError, connection, connections
@@ -10,8 +9,8 @@ from dashboard.accounts.models import Grant
 from dashboard.connections.models import Connection
 from dashboard.declaration.connections import ConnectionSection
 from tests.builders.people import person
-from tests.dashboard.declaration.builders import NOTHING_LEFT, WHOLE, apply
-from tests.waiting import scaled
+from tests.dashboard.declaration.builders import NOTHING_LEFT, WHOLE
+from tests.waiting import scaled, wait_until
 
 pytestmark = [
     pytest.mark.postgres("locks"),
@@ -21,9 +20,9 @@ pytestmark = [
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
-def test_nothing_that_was_stored_after_the_last_look_goes_with_a_connection(tmp_path, monkeypatch):
+def test_nothing_that_was_stored_after_the_last_look_goes_with_a_connection(apply, monkeypatch):
     """Whoever comes between is refused by the database; if it let them in, the deletion would take their row along."""
-    apply(tmp_path, WHOLE, "--apply")
+    apply(WHOLE, "--apply")
     ada, found = person(None, "ada"), Connection.objects.get()
     refused: list[IntegrityError] = []
 
@@ -40,21 +39,15 @@ def test_nothing_that_was_stored_after_the_last_look_goes_with_a_connection(tmp_
 
     def remove_after_a_while(section, row):
         somebody.start()
-        wait_until(lambda: somebody_waits() or not somebody.is_alive())
+        wait_until(lambda: somebody_waits() or not somebody.is_alive(), 10)
         remove(section, row)
 
     monkeypatch.setattr(ConnectionSection, "remove", remove_after_a_while)
-    apply(tmp_path, NOTHING_LEFT, "--prune", "--apply")
+    apply(NOTHING_LEFT, "--prune", "--apply")
     somebody.join(scaled(30))
 
     assert not Connection.objects.exists()
     assert len(refused) == 1
-
-
-def wait_until(condition) -> None:
-    until = time.monotonic() + scaled(10)
-    while time.monotonic() < until and not condition():
-        time.sleep(0.02)
 
 
 def somebody_waits() -> bool:

@@ -1,24 +1,16 @@
 """`levee jobs` and `levee job`."""
 
-import io
-import json
 import uuid
-from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 
 from dashboard.jobs.models import JobEvent
 from tests.dashboard.jobs.builders import job
+from tests.json_types import printed
 
 pytestmark = pytest.mark.django_db
-
-
-def run(*words: str) -> Any:
-    out = io.StringIO()
-    call_command(*words, "--json", stdout=out)
-    return json.loads(out.getvalue())
 
 
 def test_a_job_is_one_document_with_its_log() -> None:
@@ -26,11 +18,7 @@ def test_a_job_is_one_document_with_its_log() -> None:
     made.error_code, made.error_text = "AccessDenied", "Refused."
     made.save()
     JobEvent.objects.create(job=made, at=timezone.now(), text="read", data={"n": 1})
-    document = run("job", str(made.pk))
-    assert set(document) >= {
-        *("id", "kind", "title", "state", "target", "steps", "done", "total", "message", "error"),
-        *("created_at", "started_at", "finished_at", "requested_by", "events"),
-    }
+    document = printed("job", str(made.pk))
     assert (document["id"], document["state"]) == (str(made.pk), "failed")
     assert document["target"] == {"type": "table", "id": "7", "label": "s3a://lake/orders"}
     assert document["error"] == {"code": "AccessDenied", "text": "Refused."}
@@ -40,9 +28,9 @@ def test_a_job_is_one_document_with_its_log() -> None:
 
 def test_jobs_filter_by_state() -> None:
     running, _ = job("running"), job("failed")
-    assert [row["id"] for row in run("jobs", "--state", "active")] == [str(running.pk)]
-    assert len(run("jobs")) == 2
-    assert len(run("jobs", "--limit", "1")) == 1
+    assert [row["id"] for row in printed("jobs", "--state", "active")] == [str(running.pk)]
+    assert len(printed("jobs")) == 2
+    assert len(printed("jobs", "--limit", "1")) == 1
 
 
 @pytest.mark.parametrize(
@@ -55,5 +43,5 @@ def test_jobs_filter_by_state() -> None:
 )
 def test_exit_codes(words: tuple[str, ...], code: int) -> None:
     with pytest.raises(CommandError) as caught:
-        run(*words)
+        printed(*words)
     assert caught.value.returncode == code

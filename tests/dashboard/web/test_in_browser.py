@@ -9,6 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job, JobEvent, JobState
 from tests.builders.people import PASSWORD, person
+from tests.dashboard.jobs.builders import job
 from tests.lazily import lazily
 from tests.waiting import scaled_ms
 
@@ -23,17 +24,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def running() -> Job:
     person(Role.OPERATOR)
-    now = timezone.now()
-    job = Job.objects.create(
-        kind="observe",
-        title="Observe the lake",
-        state=JobState.RUNNING,
-        target_key=":",
-        started_at=now,
-        heartbeat_at=now,
-    )
-    JobEvent.objects.bulk_create(JobEvent(job=job, at=now, step="tables", text=f"line {n}") for n in range(80))
-    return job
+    made, now = job("running", title="Observe the lake"), timezone.now()
+    JobEvent.objects.bulk_create(JobEvent(job=made, at=now, step="tables", text=f"line {n}") for n in range(80))
+    return made
 
 
 def sign_in(page: "Page", server: LiveServer, then: str) -> None:

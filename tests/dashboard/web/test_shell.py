@@ -12,24 +12,18 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.accounts.roles import Role
-from dashboard.connections.models import Connection
 from dashboard.jobs.beats import SILENT_AFTER, note_beat
-from dashboard.jobs.models import Job
-from tests.builders.lake import make_table
+from tests.builders.lake import make_connection, make_table
 from tests.builders.people import signed_in
+from tests.dashboard.jobs.builders import job
 from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
 
 
-def job(state: str, **fields: Any) -> Job:
-    values = {"kind": "observe", "title": "Observe the lake", "target_key": state, "requested_by_name": "schedule"}
-    return Job.objects.create(**{**values, "state": state, **fields})
-
-
 def test_a_finished_job_is_polled_no_more_and_announced() -> None:
     client = signed_in(Role.VIEWER)
-    running, done = job("running"), job("succeeded", finished_at=timezone.now())
+    running, done = job("running"), job("succeeded", title="Observe the lake", finished_at=timezone.now())
     assert 'hx-trigger="every 2s"' in flat(client.get(f"/jobs/{running.pk}/progress/"))
     fragment = flat(client.get(f"/jobs/{done.pk}/progress/", headers={"HX-Request": "true"}))
     assert "hx-get" not in fragment
@@ -56,7 +50,7 @@ def test_a_fragment_pays_for_no_navigation() -> None:
 
 
 def test_the_scope_narrows_lists_until_it_is_taken_back() -> None:
-    one, two = (Connection.objects.create(name=name, region="eu-west-1") for name in ("one", "two"))
+    one, two = (make_connection(name) for name in ("one", "two"))
     mine, other = job("succeeded", connection=one), job("failed", connection=two)
     client = signed_in(Role.VIEWER)
     assert client.post("/scope/", {"connection": "one", "next": "/jobs/"})["Location"] == "/jobs/"

@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 
 import time_machine
 from django.conf import settings
@@ -41,15 +40,6 @@ def test_every_icon_that_a_template_names_is_drawn() -> None:
 def test_ago_carries_the_exact_time() -> None:
     html = rendered("{% ago moment %}", moment=datetime(2026, 11, 20, 9, 41, 58, tzinfo=UTC))
     assert html == '<time datetime="2026-11-20T09:41:58Z" title="2026-11-20 09:41:58 UTC">12 s ago</time>'
-
-
-def test_the_favicon_is_of_the_worst_state_and_tells_a_stranger_nothing() -> None:
-    icon, known = '{% include "components/favicon.html" %}', SimpleNamespace(is_authenticated=True)
-    blocked, healthy = (rendered(icon, user=known, worst_state=state) for state in ("blocked", "healthy"))
-    assert "d0342b" in blocked
-    assert "2b8a57" in healthy
-    assert '<link rel="icon" href="data:image/svg+xml,%3Csvg' in blocked
-    assert "7d858c" in rendered(icon, worst_state="blocked")
 
 
 def test_a_sort_header_turns_the_order_round_and_forgets_the_page() -> None:

@@ -3,7 +3,6 @@
 import ast
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -14,12 +13,11 @@ from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
 from backups.models import Plan, Run
-from coordinator.models import DeltaTable
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from dashboard.accounts.scope import OWN_PAGES, WHOLE_CONSOLE, owned_parts, seen
-from dashboard.connections.models import Connection
 from tests.backups.page_records import make_plan, make_run
+from tests.builders.lake import make_connection, make_table
 from tests.builders.people import person, signed_in_as
 from tests.dashboard.jobs.builders import job
 from tests.dashboard.test_addresses import routes
@@ -31,26 +29,17 @@ NAMES_NOTHING = {"version", "repair", "operation", "kind", "uidb64", "token"}
 
 
 class World:
-    """Two connections, each with one of everything, and a person who may see the first."""
+    """Two connections, each with a table, and a person who may see the first."""
 
     def __init__(self) -> None:
-        self.mine, self.theirs = (
-            Connection.objects.create(name=name, region="eu-west-1") for name in ("mine", "theirs")
-        )
-        self.things = {one.name: _things(one) for one in (self.mine, self.theirs)}
+        self.mine, self.theirs = (make_connection(name) for name in ("mine", "theirs"))
+        for one in (self.mine, self.theirs):
+            make_table(f"s3a://{one.name}-bucket/t", connection=one, name=f"{one.name}.table")
 
     def client(self, role: Role = Role.OPERATOR) -> Client:
         user = person(None, name="sam")
         Grant.objects.create(user=user, connection=self.mine, role=role.value)
         return signed_in_as(user)
-
-
-def _things(connection: Connection) -> dict[str, Any]:
-    name = connection.name
-    table = DeltaTable.objects.create(
-        connection=connection, bucket=f"{name}-bucket", prefix="t", uri=f"s3a://{name}-bucket/t", name=f"{name}.table"
-    )
-    return {"table_id": table, "job_id": job("succeeded", connection=connection, title=f"Job of {name}")}
 
 
 @pytest.fixture
@@ -100,7 +89,7 @@ def test_who_operates_one_connection_is_offered_to_stop_its_jobs_alone(world: Wo
 
 def test_a_run_belongs_to_the_connections_of_its_plan_and_not_to_that_of_its_worker(world: World) -> None:
     plan = make_plan(connection=world.theirs, vault_connection=world.theirs)
-    run = make_run(plan, "running", worker=world.things["mine"]["job_id"])
+    run = make_run(plan, "running", worker=job("succeeded", connection=world.mine))
     assert world.client().get(f"/backups/runs/{run.pk}/").status_code == 404
     request = RequestFactory().get("/")
     request.user = User.objects.get(username="sam")
