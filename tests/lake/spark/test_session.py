@@ -55,6 +55,12 @@ def test_aws_itself_needs_no_endpoint_and_keeps_the_standard_credentials() -> No
     assert not [key for key in found if key.endswith((".endpoint", "credentials.provider", "ProviderName"))]
 
 
+def test_environment_credentials_reach_both_generations_of_the_sdk() -> None:
+    found = settings(LakeEndpoint("us-west-2", "http://127.0.0.1:5000", environment_credentials=True))
+    providers = [value for value in found.values() if value.endswith("EnvironmentVariableCredentialsProvider")]
+    assert sorted(provider.split(".")[0] for provider in providers) == ["com", "software"]
+
+
 def test_java_options_are_added_to_our_own() -> None:
     endpoint = LakeEndpoint("us-west-2")
     found = session_settings(endpoint, jars="/jars/*", scratch=Path("/a home"), java_options=SHORT_LIVED_JVM)
