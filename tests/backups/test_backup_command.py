@@ -72,7 +72,7 @@ def test_a_failed_run_prints_itself_and_fails_the_command(world, capsys):
 
     with pytest.raises(CommandError, match="overlap"):
         call_command("backup", "run", "warehouse-daily", "--json")
-    assert json.loads(capsys.readouterr().out)["state"] == "failed"
+    assert json.loads(capsys.readouterr().out)["error_code"] == "SourceIsDestination"
 
 
 def test_enqueue_leaves_the_work_to_the_workers_and_says_so_in_two_lines(world, capsys):

@@ -119,4 +119,3 @@ def test_the_page_of_a_plan_queues_it_for_an_admin(plan):
     job = Job.objects.get(kind=KIND)
     assert answer["Location"] == f"/jobs/{job.pk}/"
     assert job.params["replace"] is False
-    assert signed_in(Role.OPERATOR).post(f"{page}inventory/", {"format": "Parquet"}).status_code == 403

@@ -91,10 +91,6 @@ class SparkOfLevee:
         assert self.newest is not None
         os.kill(java_of(self.newest.worker), signal.SIGKILL)
 
-    def await_end(self) -> None:
-        """Wait until the child and its group are gone by another's doing."""
-        assert wait_until(lambda: self.pid is None)
-
 
 @dataclass(frozen=True, slots=True)
 class Page:

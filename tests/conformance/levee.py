@@ -66,11 +66,6 @@ class Levee:
             repairs=frozenset(name for found in findings for name in found.repairs),
         )
 
-    def finding(self, uri: str, code: str) -> TableFinding:
-        """The one open finding of a code."""
-        table = DeltaTable.objects.get(connection=self.connection, uri=uri)
-        return TableFinding.objects.get(table=table, code=code, resolved_at=None)
-
     def repair(self, uri: str, repair: str, code: str, path_scheme: str = "") -> Execution:
         """Plan a repair of the open finding `code` from what the lake says now, and carry it out to its end."""
         with self.open() as lake:

@@ -10,7 +10,6 @@ from tests.conformance.old_deltalake import storage_options
 
 pytestmark = [pytest.mark.spark, pytest.mark.django_db(transaction=True)]
 
-NOBODY = "http://127.0.0.1:9"
 ENABLE = ("Enable coordinated commits",)
 DROP = ("Drop coordinated commits",)
 LEFT = (*ENABLE, "Remove what a drop left behind")

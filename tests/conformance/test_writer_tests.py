@@ -15,7 +15,7 @@ from coordinator.writer_tests.judging import WriterTestOutcome, WriterTestState
 from coordinator.writer_tests.looking import look_at
 from dashboard.accounts.actor import Actor
 from sandbox.client import Client
-from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
+from sandbox.ground import DELTA_COMMITS, DELTA_LOG
 from sandbox.log_store_writer import LogStoreTable, file_name
 from sandbox.spark_tables import SparkLake
 from tests.builders.changes import execute_plan
@@ -25,7 +25,6 @@ from tests.conformance.levee import Levee
 pytestmark = pytest.mark.django_db
 
 HOSTILE = 'it\'s "a" `b` ; é %20 x=1 + $(id) \\n {0}'
-OTHER_LOG = "other_log"
 State = WriterTestState
 
 
@@ -45,13 +44,11 @@ class Trial:
         self.test.refresh_from_db()
         return outcome
 
-    def log(self, store: str = DELTA_LOG, scheme: str = "s3a") -> LogStoreTable:
-        """The scratch table as a writer through a log store sees it."""
-        return LogStoreTable(self.client, store, self.test.bucket, self.test.prefix, scheme)
-
-    def commit(self, versions: int = 5, **writer: str) -> None:
+    def commit(self, versions: int = 5) -> None:
+        """As a writer through the log store does."""
         for version in range(versions):
-            self.log(**writer).commit(version, commit(version))
+            log = LogStoreTable(self.client, DELTA_LOG, self.test.bucket, self.test.prefix)
+            log.commit(version, commit(version))
 
     def names(self) -> list[str]:
         return [name for name, _ in self.client.list(BUCKET, f"{self.test.prefix}/")]
@@ -143,41 +140,6 @@ def test_a_session_without_the_log_store_takes_no_lock_and_a_script_runs_once(lo
     assert "FAILED" in again
     assert "already exist" in again
     assert log_store.names() == before
-
-
-def in_another_store(trial: Trial) -> None:
-    if OTHER_LOG not in trial.client.dynamodb("ListTables")["TableNames"]:
-        create_store(trial.client, Store(OTHER_LOG, "log_store"))
-    CommitStore.objects.create(connection=trial.levee.connection, name=OTHER_LOG, kind="log_store")
-    trial.commit(store=OTHER_LOG)
-
-
-def under_another_scheme(trial: Trial) -> None:
-    trial.commit(scheme="s3")
-
-
-def written_over(trial: Trial) -> None:
-    trial.commit()
-    trial.client.put(BUCKET, f"{trial.test.prefix}/_delta_log/{file_name(3)}", commit(99))
-
-
-@pytest.mark.parametrize(
-    ("left", "words"),
-    [
-        (in_another_store, f" in {OTHER_LOG}"),
-        (under_another_scheme, "Another scheme is another lock."),
-        (written_over, "the bytes of version 3 are not those"),
-    ],
-)
-def test_what_a_writer_past_the_lock_left_is_read_as_no_lock(
-    log_store: Trial, left: Callable[[Trial], None], words: str
-) -> None:
-    left(log_store)
-
-    outcome = log_store.look()
-
-    assert outcome.state is State.NO_LOCK
-    assert words in outcome.sentence
 
 
 def test_what_was_proven_in_time_stays_said(log_store: Trial) -> None:

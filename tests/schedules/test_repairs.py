@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from coordinator.repairs.kinds import REPAIRS
 from tests.schedules import coordinated_scenes, guarded_scenes, log_store_scenes
 from tests.schedules.ending import converge
 from tests.schedules.exploring import Stage, Theatre, told
@@ -80,11 +79,3 @@ def is_beyond_every_condition(scene: Scene, wrong: str) -> bool:
 @pytest.mark.parametrize("scene", SCENES, ids=str)
 def test_a_repair_loses_nothing_whatever_happens_between_two_requests(theatre: Theatre, scene):
     assert not told(explore(theatre, scene))
-
-
-@pytest.mark.parametrize("repair", REPAIRS)
-def test_every_repair_is_planned_in_a_scene(full_theatre: Theatre, repair: str):
-    scene = next(one for one in SCENES if one.name == ASKED_FOR_IN[repair])
-    with full_theatre.scene(scene) as stage:
-        stage.console.look()
-        assert repair in [plan["kind"] for plan in stage.console.plan()]

@@ -73,6 +73,12 @@ class Ground:
     def originals(self) -> dict[str, bytes]:
         return {key: self.client.get(self.source, key) for key, _ in self.client.list(self.source, "")}
 
+    def policy(self, effect: str, key: str) -> None:
+        """Let the source's only statement be this one, of whoever reads that key."""
+        said = {"Effect": effect, "Principal": "*", "Action": "s3:GetObject"}
+        document = {"Statement": [{**said, "Resource": f"arn:aws:s3:::{self.source}/{key}"}]}
+        self.client.configure_bucket(self.source, "policy", json.dumps(document))
+
     def rules(self, **changed: Any) -> None:
         answer = urllib3.request("PUT", f"{self.client.origin}/_sandbox/rules", body=json.dumps(changed).encode())
         assert answer.status == 200, answer.data

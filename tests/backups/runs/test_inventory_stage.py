@@ -100,8 +100,6 @@ def broken(world: World, what: str) -> None:
             world.s3.objects["manifests", f"{folder}manifest.checksum"] = b"0" * 32
         case "missing part":
             del world.s3.objects[part]
-        case "truncated part":
-            world.s3.objects[part] = world.s3.objects[part][:-1]
         case "damaged part":
             world.s3.objects[part] = world.s3.objects[part].replace(b"rows", b"cows")
         case "no manifest":
@@ -113,7 +111,6 @@ def broken(world: World, what: str) -> None:
     [
         ("checksum", "manifest.checksum says"),
         ("missing part", "is not there"),
-        ("truncated part", "bytes, and the inventory's manifest says"),
         ("damaged part", "has the MD5"),
         ("no manifest", "manifest.json is not there"),
     ],

@@ -22,26 +22,12 @@ from lake.backup.objects import BucketPrefix
 from tests.backups.runs import plain
 from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import start
+from tests.lake.spark.backupground import HOSTILE
 from tests.sparkworker import pid_of, warm_worker
 
 __all__ = ["warm_worker"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 
-HOSTILE = [
-    "t/a b",
-    "t/a+b",
-    "t/a%20b",
-    "t/a\"b'c,d",
-    "t/a\nb",
-    "t/day=1/x=y",
-    "t/ünï/☃",
-    "t/%",
-    "t/a//b",
-    "t/+ +",
-    "t/é\u0301",
-    "t/empty",
-    "t/_delta_log/00000000000000000000.json",
-]
 LIMIT = 4_000
 
 
@@ -92,7 +78,7 @@ def test_a_run_takes_the_inventory_that_s3_delivered(ground):
     answer = urllib3.request("POST", f"{ground.client.origin}/_sandbox/inventory?bucket={ground.source}&id=levee")
     assert answer.status == 200
     ground.client.put(ground.source, "t/after", b"written after the inventory")
-    ground.client.delete(ground.source, "t/empty")
+    ground.client.delete(ground.source, HOSTILE[1])
 
     run = advance_here(start(plan))
 

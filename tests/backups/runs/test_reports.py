@@ -27,13 +27,7 @@ Meddle = Callable[[Ground, str, str, str], None]
 @pytest.fixture
 def ground(ground) -> Ground:
     """One object of the source is denied."""
-    deny = {
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:GetObject",
-        "Resource": f"arn:aws:s3:::{ground.source}/{DENIED}",
-    }
-    ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [deny]}))
+    ground.policy("Deny", DENIED)
     return ground
 
 

@@ -3,13 +3,12 @@
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth.models import User
 
 from backups import actions
 from backups.models import Run
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.gate import NotAllowed
 from dashboard.audit.models import AuditEntry
+from dashboard.jobs.models import Job
 from tests.backups.runs.world import NOW, World, make_plan, start, tick
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("locks")]
@@ -84,6 +83,7 @@ def test_nothing_is_copied_where_s3_counts_other_tasks_than_the_manifest_has(wor
     run = finish(world, start(make_plan(engine="s3-batch")))
 
     assert (run.state, run.error_code, world.copies) == ("failed", "ManifestMiscounted", 0)
+    assert not Job.objects.filter(state="failed").exists()
 
 
 @pytest.mark.parametrize(
@@ -118,15 +118,6 @@ def test_an_estimate_above_the_ceiling_waits_suspended_until_an_operator_approve
         actions.approve(Actor.command(), run, enqueue=False)
 
 
-def test_an_approval_of_another_sum_is_refused(world):
-    run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
-
-    with pytest.raises(actions.RunRefused, match=r"now costs \$0\.25, and \$0\.01 was shown"):
-        actions.approve(Actor.command(), run, Decimal("0.01"))
-    run.refresh_from_db()
-    assert run.state == "waiting_for_approval"
-
-
 def test_a_rejected_run_ends_cancelled_and_its_suspended_job_with_it(world):
     run = finish(world, start(make_plan(engine="s3-batch", cost_ceiling_usd=Decimal("0.10"))))
 
@@ -144,24 +135,11 @@ def test_a_finished_run_cannot_be_cancelled(world):
         actions.cancel(Actor.command(), run)
 
 
-def test_a_second_start_of_a_plan_finds_the_run_under_way(world):
-    plan = make_plan()
-
-    assert start(plan).pk == start(plan).pk
-    assert Run.objects.count() == 1
-
-
 def test_a_run_without_gaps_has_nothing_to_try_again(world):
     run = finish(world, start(make_plan()))
 
     with pytest.raises(actions.RunRefused, match="nothing that is worth another try"):
         actions.retry(Actor.command(), run)
-
-
-def test_a_destination_inside_the_source_is_refused(world):
-    run = finish(world, start(make_plan(destination="s3a://lake/warehouse/backup/")))
-
-    assert (run.state, run.error_code) == ("failed", "SourceIsDestination")
 
 
 def test_who_started_approved_and_stopped_is_in_the_audit_log(world):
@@ -178,13 +156,3 @@ def test_who_started_approved_and_stopped_is_in_the_audit_log(world):
         ("backup.cancel", "done"),
         ("backup.run", "done"),
     ]
-
-
-@pytest.mark.parametrize("verb", ["start_run", "approve", "cancel", "retry", "reject"])
-def test_a_stranger_may_do_none_of_it(world, verb):
-    plan = make_plan()
-    stranger = Actor("eve", "page", User.objects.create_user("eve"))
-    subject = plan if verb == "start_run" else start(plan)
-
-    with pytest.raises(NotAllowed):
-        getattr(actions, verb)(stranger, subject)

@@ -89,16 +89,6 @@ def test_a_lake_that_cannot_be_opened_is_a_failed_attempt(world, monkeypatch):
     assert Job.objects.count() == 6
 
 
-def test_a_refusal_that_no_second_try_removes_ends_the_run_at_once(world):
-    world.trouble_at = {"create": AwsError("BadConfiguration", "'' is no ARN of a role", "", "s3:CreateJob")}
-    run = start(make_plan(engine="s3-batch"))
-    tick(world)
-
-    run.refresh_from_db()
-    assert (run.state, run.error_code) == ("failed", "BadConfiguration")
-    assert Job.objects.filter(state="failed").count() == 0
-
-
 def test_a_run_whose_copies_cannot_be_ended_does_not_cancel_for_ever(world):
     run = start(make_plan(engine="s3-batch"))
     tick(world, rounds=2)

@@ -3,7 +3,6 @@
 Copies are those of the sandbox's S3 Batch Operations; planning and reconciling are plain Python.
 """
 
-import json
 import time
 from decimal import Decimal
 
@@ -64,14 +63,7 @@ def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_
 
 
 def test_what_a_policy_denies_is_told_with_its_cause_and_copied_when_it_no_longer_does(ground):
-    deny = {
-        "Effect": "Deny",
-        "Principal": "*",
-        "Action": "s3:GetObject",
-        "Resource": f"arn:aws:s3:::{ground.source}/t/part-1",
-    }
-    allow = {"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": f"arn:aws:s3:::{ground.source}/*"}
-    ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [deny]}))
+    ground.policy("Deny", "t/part-1")
     run = advance_here(start(ground.plan(engine="s3-batch")))
 
     assert (run.state, run.denied, run.copied) == ("complete_with_gaps", 1, len(KEYS) - 1)
@@ -79,7 +71,7 @@ def test_what_a_policy_denies_is_told_with_its_cause_and_copied_when_it_no_longe
     assert (group.outcome, group.code, group.examples) == ("denied", "AccessDenied", ["t/part-1"])
     assert "Run the preflight of the plan" in group.cause
 
-    ground.client.configure_bucket(ground.source, "policy", json.dumps({"Statement": [allow]}))
+    ground.policy("Allow", "*")
     again = retried(run)
     assert (again.state, counts(again)) == ("complete", {"listed": 1, "copied": 1})
     assert ground.copies() == ground.originals()
@@ -93,16 +85,6 @@ def test_s3_refuses_to_copy_what_was_overwritten_after_the_cut_off(ground):
     [group] = run.failures.all()
     assert (group.outcome, group.code, group.examples) == ("changed", "PreconditionFailed", ["t/part-1"])
     assert "t/part-1" not in ground.copies()
-
-
-def test_a_manifest_that_is_changed_after_the_approval_was_asked_changes_nothing(ground):
-    run = waiting_for_approval(ground)
-    row = run.copy_jobs.get()
-    ground.client.put(row.manifest_bucket, row.manifest_key, f"{ground.source},t/part-1\n".encode())
-    run = approved(run)
-
-    assert (run.state, run.copied) == ("complete", len(KEYS))
-    assert ground.copies() == ground.originals()
 
 
 def test_a_manifest_that_is_changed_before_s3_reads_it_is_refused(ground, monkeypatch):
@@ -133,21 +115,6 @@ def test_a_copy_job_that_somebody_cancels_at_s3_fails_the_run_and_a_second_try_c
     assert run.sentence.startswith("Copy job 1 cancelled. 0 of")
     assert retried(run).state == "complete"
     assert ground.copies() == ground.originals()
-
-
-def test_a_run_is_cancelled_at_s3_amid_its_copies(ground):
-    run = waiting_for_approval(ground)
-    ground.rules(paces={"": 30.0})
-    actions.approve(Actor.command(), run, enqueue=False)
-
-    def cancel(sentence: str) -> None:
-        if "Copies" in sentence:
-            actions.cancel(Actor.command(), run, enqueue=False)
-
-    run = advance_here(run, cancel)
-    assert run.state == "cancelled"
-    assert [job.status for job in ground.jobs_of(run.pk)] == ["Cancelled"]
-    assert [stage.state for stage in run.stages.all()] == ["done"] * 3 + ["skipped"] * 2
 
 
 @pytest.mark.parametrize(

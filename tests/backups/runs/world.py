@@ -1,7 +1,7 @@
 """A world to back up: a source, a destination, S3 Batch Operations and a pipeline, all in this process."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -244,7 +244,11 @@ def start(plan: Plan) -> Run:
     return start_run(Actor.command(), plan, enqueue=False)
 
 
-def tick(world: World, rounds: int = 30) -> None:
+def _execute(pk: int) -> None:
+    execute(pk, "worker/1")
+
+
+def tick(world: World, rounds: int = 30, work: Callable[[int], None] = _execute) -> None:
     """Let ticks and workers go on until no run can; waiting times are over at once."""
     for _ in range(rounds):
         Run.objects.update(look_again_at=None)
@@ -253,7 +257,7 @@ def tick(world: World, rounds: int = 30) -> None:
         if not waiting:
             return
         for pk in waiting:
-            execute(pk, "worker/1")
+            work(pk)
 
 
 def md5(data: bytes) -> str:

@@ -27,6 +27,7 @@ HOSTILE = (
     "t/a b/empty.parquet",
     "t/a b/line\nbreak&<x>.parquet",
     "t/a b/ ++ %2B %25 =.parquet",
+    "t/a b//é\u0301/%",
     "plain/outside.txt",
 )
 numbers = itertools.count()

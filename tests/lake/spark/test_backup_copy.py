@@ -21,7 +21,7 @@ def reconcile(ground, params, planned, *manifests):
 
 
 def test_full_files_of_planned_objects_have_manifests_of_their_own_and_the_rest_share_one(ground) -> None:
-    ground.put([*HOSTILE, *(f"t/{number}" for number in range(7))])
+    ground.put([*HOSTILE, *(f"t/{number}" for number in range(6))])
     params = ground.params(manifest_objects=4)
     planned = ground.run("backup_plan", params)
     manifests = planned["manifests"]
@@ -85,7 +85,8 @@ def test_large_objects_go_by_parts_and_count_as_there_next_time(ground) -> None:
     assert reconcile(ground, later, again)["counts"]["already_there"] == 1
 
 
-def test_an_empty_run_reconciles_to_nothing(ground) -> None:
+def test_an_empty_source_is_planned_and_reconciled_to_nothing(ground) -> None:
     params = ground.params()
     planned = ground.run("backup_plan", params)
+    assert (planned["listed"], planned["manifests"]) == (0, [])
     assert reconcile(ground, params, planned)["listed"] == 0

@@ -18,23 +18,19 @@ from tests.lazily import lazily
 
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
-Orders = lazily("lake.spark.backups.copying", "Orders")
-copying = lazily("lake.spark.backups.copying", "copying")
-right_ones = lazily("lake.spark.backups.copying", "right_ones")
-KeyRange = lazily("lake.spark.backups.copying", "KeyRange")
-report_batches = lazily("lake.spark.backups.reports", "report_batches")
-report_shares = lazily("lake.spark.backups.reports", "report_shares")
+copies = lazily("lake.spark.backups.copying")
+reports = lazily("lake.spark.backups.reports")
 
 ALREADY = "AlreadyThere"
 
 
 @pytest.fixture
-def orders(client: Client) -> "Orders":
+def orders(client: Client) -> "copies.Orders":
     """A bucket that is source, destination below to/, and the reports' place."""
     bucket = f"backup-copying-{next(numbers)}"
     client.create_bucket(bucket)
     access = Access(REGION, endpoint_url=client.origin)
-    return Orders(
+    return copies.Orders(
         access,
         Share(bucket, "planned.parquet", 0),
         bucket,
@@ -43,7 +39,7 @@ def orders(client: Client) -> "Orders":
     )
 
 
-def plan(client: Client, orders: "Orders", keys: list[str], *, put: bool = True) -> None:
+def plan(client: Client, orders: "copies.Orders", keys: list[str], *, put: bool = True) -> None:
     """Plan these objects; each is there, and holds its key."""
     rows = []
     for key in keys:
@@ -56,25 +52,27 @@ def plan(client: Client, orders: "Orders", keys: list[str], *, put: bool = True)
     client.put(orders.source, orders.planned.key, body.getvalue())
 
 
-def copy(orders: "Orders", keys: "KeyRange | None" = None) -> tuple[int, int]:
-    counted = [row for batch in copying(orders)(keys or KeyRange()) for row in batch.to_pylist()]
+def copy(orders: "copies.Orders", keys: "copies.KeyRange | None" = None) -> tuple[int, int]:
+    counted = [row for batch in copies.copying(orders)(keys or copies.KeyRange()) for row in batch.to_pylist()]
     return sum(row["done"] for row in counted), sum(row["failed"] for row in counted)
 
 
-def reported(orders: "Orders") -> list[dict[str, Any]]:
+def reported(orders: "copies.Orders") -> list[dict[str, Any]]:
     """The rows of all reports, as reconciling reads them."""
     home = replace(orders.results, prefix="")
-    results = [share for share in report_shares(orders.access, [home]) if share.key.startswith("job-1/results/")]
-    read = [report_batches(orders.access, share, orders.source) for share in results]
+    results = [
+        share for share in reports.report_shares(orders.access, [home]) if share.key.startswith("job-1/results/")
+    ]
+    read = [reports.report_batches(orders.access, share, orders.source) for share in results]
     return [row for batches in read for batch in batches for row in batch.to_pylist()]
 
 
 @pytest.fixture
-def job(orders: "Orders") -> "Orders":
+def job(orders: "copies.Orders") -> "copies.Orders":
     return replace(orders, results=BucketPrefix(orders.source, "job-1/results/"))
 
 
-def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: "Orders") -> None:
+def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: "copies.Orders") -> None:
     plan(client, job, list(HOSTILE))
     assert copy(job) == (len(HOSTILE), 0)
     for key in HOSTILE:
@@ -85,9 +83,9 @@ def test_hostile_keys_are_copied_and_reported_as_they_are(client: Client, job: "
     assert all(row["message"].startswith("ETag=") for row in rows)
 
 
-def test_a_range_copies_its_own_keys_only(client: Client, job: "Orders") -> None:
+def test_a_range_copies_its_own_keys_only(client: Client, job: "copies.Orders") -> None:
     plan(client, job, ["a", "b", "c", "d"])
-    assert copy(job, KeyRange("b", "d")) == (2, 0)
+    assert copy(job, copies.KeyRange("b", "d")) == (2, 0)
     assert [row["key"] for row in reported(job)] == ["b", "c"]
     assert [found.key for page in s3_of(job.access).list(job.source, "to/") for found in page.objects] == [
         "to/b",
@@ -95,7 +93,7 @@ def test_a_range_copies_its_own_keys_only(client: Client, job: "Orders") -> None
     ]
 
 
-def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: "Orders") -> None:
+def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, job: "copies.Orders") -> None:
     plan(client, job, ["gone", "other", "same"])
     client.put(job.source, "to/same", b"same")
     client.put(job.source, "to/other", b"OTHER")
@@ -107,7 +105,7 @@ def test_what_is_right_is_left_alone_and_what_is_not_is_copied(client: Client, j
     assert client.get(job.source, "to/other") == b"other"
 
 
-def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Client, job: "Orders") -> None:
+def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Client, job: "copies.Orders") -> None:
     plan(client, job, ["a", "b"])
     assert copy(job) == copy(job) == (2, 0)
     told = [(row["key"], row["message"] == ALREADY) for row in reported(job)]
@@ -115,7 +113,7 @@ def test_a_task_that_is_tried_again_reports_beside_its_first_report(client: Clie
 
 
 def test_copies_are_pinned_and_a_message_of_quotes_commas_and_line_breaks_is_one_field(
-    client: Client, job: "Orders", monkeypatch: pytest.MonkeyPatch
+    client: Client, job: "copies.Orders", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pinned: dict[str, str] = {}
 
@@ -132,25 +130,25 @@ def test_copies_are_pinned_and_a_message_of_quotes_commas_and_line_breaks_is_one
     assert pinned == {key: s3_of(job.access).head(job.source, key).etag for key in ("a", 'b"\n,')}
 
 
-def test_a_planned_file_that_is_gone_is_refused_by_name(job: "Orders") -> None:
+def test_a_planned_file_that_is_gone_is_refused_by_name(job: "copies.Orders") -> None:
     with pytest.raises(SparkRefused, match=r"planned.parquet is not there"):
         copy(job)
 
 
 def test_a_listing_tells_of_objects_however_many_pages_they_take(
-    client: Client, job: "Orders", monkeypatch: pytest.MonkeyPatch
+    client: Client, job: "copies.Orders", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan(client, job, [f"k{number:02}" for number in range(30)])
     copy(job)
     rows = [{"key": f"k{number:02}", "size": 3, "etag": "e"} for number in range(30)]
     for row in rows[::2]:
         row["etag"] = s3_of(job.access).head(job.source, str(row["key"])).etag
-    assert right_ones(s3_of(job.access), job.destination, rows) == {row["key"] for row in rows[::2]}
+    assert copies.right_ones(s3_of(job.access), job.destination, rows) == {row["key"] for row in rows[::2]}
 
 
-def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: "Orders") -> None:
+def test_where_the_destination_cannot_be_listed_all_are_copied(client: Client, job: "copies.Orders") -> None:
     plan(client, job, ["a"])
     gone = replace(job, destination=BucketPrefix("no-such-bucket-of-this-test", ""))
-    assert right_ones(s3_of(job.access), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()
+    assert copies.right_ones(s3_of(job.access), gone.destination, [{"key": "a", "size": 1, "etag": "e"}]) == set()
     assert copy(gone) == (0, 1)
     assert [row["code"] for row in reported(job)] == ["NoSuchBucket"]

@@ -24,16 +24,9 @@ def keys(seed: int) -> list[str]:
 @pytest.mark.parametrize("seed", range(10))
 def test_keys_are_encoded_as_the_standard_library_does_and_back(seed: int) -> None:
     some = keys(seed) + list(HOSTILE)
-    encoded = percent_encoded(pa.array(some))
+    encoded = percent_encoded(pa.array(["ü", *some, "%"]).slice(1, len(some)))
     assert encoded.to_pylist() == [quote(key, safe="/") for key in some]
-    assert percent_decoded(encoded).to_pylist() == some
-
-
-def test_a_slice_is_taken_for_itself() -> None:
-    some = keys(0)
-    encoded = percent_encoded(pa.array(some).slice(7, 100))
-    assert encoded.to_pylist() == [quote(key, safe="/") for key in some[7:107]]
-    assert percent_decoded(encoded.slice(3, 50)).to_pylist() == some[10:60]
+    assert percent_decoded(encoded.slice(seed, 500)).to_pylist() == some[seed : seed + 500]
 
 
 def test_a_plus_sign_is_a_blank_hexadecimal_digits_are_of_either_case_and_a_null_stays() -> None:

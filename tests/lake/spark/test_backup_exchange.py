@@ -57,7 +57,7 @@ def by_all(row: Row) -> tuple[str, str]:
 def test_rows_divided_and_put_together_are_the_same_rows(
     mine: list[Row], others: list[Row], parts: int, cut: int
 ) -> None:
-    pieces = [batch(mine[first : first + cut]) for first in range(0, len(mine), cut)]
+    pieces = [batch(mine).slice(first, cut) for first in range(0, len(mine), cut)]
     found = parted(iter([*divided("planned", iter(pieces), parts), *divided("there", iter([batch(others)]), parts)]))
     assert set(found) <= set(range(parts))
     held: dict[str, list[Row]] = {"planned": [], "there": []}
@@ -75,15 +75,6 @@ def test_what_nobody_sent_is_empty_and_has_its_columns() -> None:
     for rows in together([], schemas()).values():
         assert (rows.num_rows, rows.schema) == (0, schema())
     assert list(divided("there", iter([batch([])]), 4)) == []
-
-
-def test_a_key_is_of_one_part_wherever_it_lies_in_a_batch() -> None:
-    rows = batch([(f"t/{number}" * (number % 7), number, None) for number in range(300)])
-    whole = {key: part for part, blobs in parted(divided("there", iter([rows]), 7)).items() for key in keys_of(blobs)}
-    for first in range(0, 300, 11):
-        sliced = rows.slice(first, 11)
-        for part, blobs in parted(divided("there", iter([sliced]), 7)).items():
-            assert {whole[key] for key in keys_of(blobs)} == {part}
 
 
 def keys_of(blobs: "list[pa.RecordBatch]") -> list[str]:

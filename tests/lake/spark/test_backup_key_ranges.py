@@ -10,9 +10,7 @@ from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
-KeyRange = lazily("lake.spark.backups.copying", "KeyRange")
-key_ranges = lazily("lake.spark.backups.copying", "key_ranges")
-rows_within = lazily("lake.spark.backups.copying", "rows_within")
+copies = lazily("lake.spark.backups.copying")
 
 
 KEYS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=6), st.text("ab/", max_size=4)), max_size=60)
@@ -23,8 +21,8 @@ def batches(keys: list[str], cut: int) -> "Iterator[pa.RecordBatch]":
         yield pa.RecordBatch.from_pydict({"key": keys[first : first + cut]}, pa.schema([("key", pa.string())]))
 
 
-def held(keys: list[str], cut: int, within: "KeyRange") -> list[str]:
-    rows = rows_within(batches(keys, cut), within)
+def held(keys: list[str], cut: int, within: "copies.KeyRange") -> list[str]:
+    rows = copies.rows_within(batches(keys, cut), within)
     return [] if rows is None else rows.column("key").to_pylist()
 
 
@@ -32,7 +30,7 @@ def held(keys: list[str], cut: int, within: "KeyRange") -> list[str]:
 def test_each_object_is_in_one_range_and_all_are_in_the_order_of_their_bytes(
     keys: list[str], most: int, cut: int, told: int
 ) -> None:
-    found = key_ranges(batches(keys, cut), told, most)
+    found = copies.key_ranges(batches(keys, cut), told, most)
     assert 1 <= len(found) <= most
     assert [key for one in found for key in held(keys, cut, one)] == sorted(keys, key=str.encode)
 
@@ -41,7 +39,7 @@ def test_each_object_is_in_one_range_and_all_are_in_the_order_of_their_bytes(
 def test_ranges_hold_about_as_many_keys_each(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lake.spark.backups.copying.SAMPLE", sample)
     keys = [f"t/day={number % 28:02}/part-{number:05}" for number in range(10_000)]
-    found = key_ranges(batches(keys, 999), len(keys), 8)
+    found = copies.key_ranges(batches(keys, 999), len(keys), 8)
     sizes = [len(held(keys, 999, one)) for one in found]
     assert len(sizes) == 8
     assert max(sizes) <= 1.6 * min(sizes)

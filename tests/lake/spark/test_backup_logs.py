@@ -75,15 +75,6 @@ def start(*more):
     return commit_bytes(protocol(), metadata(), *more)
 
 
-def test_a_log_of_commits_alone(monkeypatch):
-    s3 = Memory({name(0): start(add("a"), add("b")), name(1): commit_bytes({"remove": {"path": "a"}})})
-    assert [(row["name"], row["version"], row["is_add"]) for row in actions(monkeypatch, s3)] == [
-        ("t/a", 0, True),
-        ("t/b", 0, True),
-        ("t/a", 1, False),
-    ]
-
-
 def test_a_checkpoint_in_parts_stands_for_the_commits_below_it(monkeypatch):
     parts = (checkpoint_bytes(protocol(), metadata(), add("a")), checkpoint_bytes(add("b")))
     named = {name(1, f"checkpoint.{n:010d}.{2:010d}.parquet"): data for n, data in enumerate(parts, start=1)}

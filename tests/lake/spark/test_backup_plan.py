@@ -38,11 +38,6 @@ def test_what_the_pool_has_is_left_out_but_never_the_log(ground) -> None:
     assert (said["listed"], said["already_there"]) == (len(HOSTILE), len(HOSTILE) - 3)
 
 
-def test_an_empty_source_plans_nothing(ground) -> None:
-    said = ground.run("backup_plan", ground.params())
-    assert (said["listed"], said["manifests"]) == (0, [])
-
-
 def test_only_the_plans_prefix_is_planned(ground) -> None:
     ground.put(["in/a", "in/b", "out/c"])
     said = ground.run("backup_plan", ground.params(source={"bucket": ground.source, "prefix": "in/"}))

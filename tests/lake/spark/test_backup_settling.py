@@ -18,15 +18,7 @@ from tests.lazily import lazily
 pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
 report_shares = lazily("lake.spark.backups.reports", "report_shares")
-Settling = lazily("lake.spark.backups.settling", "Settling")
-keys_below = lazily("lake.spark.backups.settling", "keys_below")
-listing = lazily("lake.spark.backups.settling", "listing")
-parts_for = lazily("lake.spark.backups.settling", "parts_for")
-reading = lazily("lake.spark.backups.settling", "reading")
-reads_of = lazily("lake.spark.backups.settling", "reads_of")
-schemas = lazily("lake.spark.backups.settling", "schemas")
-settled_parts = lazily("lake.spark.backups.settling", "settled_parts")
-write_none = lazily("lake.spark.backups.settling", "write_none")
+settled = lazily("lake.spark.backups.settling")
 
 EXAMPLES = 5
 MOST_PARTS = 4_096
@@ -41,27 +33,27 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture
-def settling(client: Client) -> "Settling":
+def settling(client: Client) -> "settled.Settling":
     bucket = f"backup-settling-{next(numbers)}"
     client.create_bucket(bucket)
     access = Access(REGION, endpoint_url=client.origin)
-    return Settling(access, "acme-lake", BucketPrefix(bucket, "outcomes/"), BEGAN, "", 5)
+    return settled.Settling(access, "acme-lake", BucketPrefix(bucket, "outcomes/"), BEGAN, "", 5)
 
 
-def write(client: Client, settling: "Settling", name: str, rows: Rows, schema: "pa.Schema", **how: Any) -> None:
+def write(client: Client, settling: "settled.Settling", name: str, rows: Rows, schema: "pa.Schema", **how: Any) -> None:
     body = BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows, schema), body, **how)
     client.put(settling.kept.bucket, name, body.getvalue())
 
 
-def plant(client: Client, settling: "Settling", keys: list[str]) -> list[Share]:
+def plant(client: Client, settling: "settled.Settling", keys: list[str]) -> list[Share]:
     """Plan and report `keys`; the destination has all but each third, which the report says are gone."""
     objects = [
         {"key": key, "size": len(key), "etag": "e", "modified_at": NEW, "table": f"t{number % 2}", "lane": "copy"}
         for number, key in enumerate(keys)
     ]
-    write(client, settling, "planned.parquet", objects, schemas()[PLANNED], row_group_size=7)
-    write(client, settling, "there.parquet", [row for n, row in enumerate(objects) if n % 3], schemas()[THERE])
+    write(client, settling, "planned.parquet", objects, settled.schemas()[PLANNED], row_group_size=7)
+    write(client, settling, "there.parquet", [row for n, row in enumerate(objects) if n % 3], settled.schemas()[THERE])
     for file in range(2):
         lines = [
             csv_line("acme-lake", key, "", *(("succeeded", "200", "") if n % 3 else ("failed", "404", "NoSuchKey")), "")
@@ -73,22 +65,22 @@ def plant(client: Client, settling: "Settling", keys: list[str]) -> list[Share]:
     return shares + [
         read
         for kind in (PLANNED, THERE)
-        for read in reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
+        for read in settled.reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
     ]
 
 
-def run(settling: "Settling", reads: list[Share]) -> Rows:
+def run(settling: "settled.Settling", reads: list[Share]) -> Rows:
     """The rows that count, as Spark would have them of its tasks."""
     parts: dict[int, list[pa.RecordBatch]] = {}
     for work in balanced(reads, 3):
-        for blob in reading(settling)(work):
+        for blob in settled.reading(settling)(work):
             parts.setdefault(blob["part"][0].as_py(), []).append(blob)
-    settle = settled_parts(settling)
+    settle = settled.settled_parts(settling)
     return [row for _, blobs in sorted(parts.items()) for batch in settle(iter(blobs)) for row in batch.to_pylist()]
 
 
-def outcomes(client: Client, settling: "Settling") -> Rows:
-    keys = keys_below(settling.access, settling.kept)
+def outcomes(client: Client, settling: "settled.Settling") -> Rows:
+    keys = settled.keys_below(settling.access, settling.kept)
     return [
         row for key in keys for row in parquet.read_table(BytesIO(client.get(settling.kept.bucket, key))).to_pylist()
     ]
@@ -104,7 +96,7 @@ def told(counted: Rows) -> dict[tuple[str, str], int]:
 
 @pytest.mark.parametrize("share_bytes", [10**9, 200])
 def test_each_object_has_one_outcome_however_files_are_shared(
-    client: Client, settling: "Settling", share_bytes: int, monkeypatch: pytest.MonkeyPatch
+    client: Client, settling: "settled.Settling", share_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "SHARE_BYTES", share_bytes)
     keys = [*HOSTILE, *(f"t/{number}" for number in range(40))]
@@ -125,9 +117,9 @@ def test_each_object_has_one_outcome_however_files_are_shared(
     assert EXAMPLES <= len(examples) == len(set(examples))
 
 
-def test_outcomes_keep_what_later_plans_read(client: Client, settling: "Settling") -> None:
+def test_outcomes_keep_what_later_plans_read(client: Client, settling: "settled.Settling") -> None:
     run(settling, plant(client, settling, ["t/a", "t/b"]))
-    key, *_ = keys_below(settling.access, settling.kept)
+    key, *_ = settled.keys_below(settling.access, settling.kept)
     fields = parquet.read_schema(BytesIO(client.get(settling.kept.bucket, key)))
     assert {field.name: str(field.type) for field in fields} == {
         **dict.fromkeys(("key", "etag", "table", "lane", "outcome", "code", "destination_etag"), "string"),
@@ -136,43 +128,43 @@ def test_outcomes_keep_what_later_plans_read(client: Client, settling: "Settling
     }
 
 
-def test_a_part_that_is_done_again_counts_what_is_written_already(client: Client, settling: "Settling") -> None:
+def test_a_part_that_is_done_again_counts_what_is_written_already(client: Client, settling: "settled.Settling") -> None:
     reads = plant(client, settling, [f"t/{number}" for number in range(30)])
     first = run(settling, reads)
-    before = {key: client.get(settling.kept.bucket, key) for key in keys_below(settling.access, settling.kept)}
+    before = {key: client.get(settling.kept.bucket, key) for key in settled.keys_below(settling.access, settling.kept)}
     # Meanwhile the destination has lost all.
     again = run(settling, [read for read in reads if read.kind != THERE])
-    after = {key: client.get(settling.kept.bucket, key) for key in keys_below(settling.access, settling.kept)}
+    after = {key: client.get(settling.kept.bucket, key) for key in settled.keys_below(settling.access, settling.kept)}
     assert after == before
     assert told(again) == told(first)
 
 
-def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: "Settling") -> None:
+def test_a_listing_is_as_good_as_a_file_of_it(client: Client, settling: "settled.Settling") -> None:
     keys = [*HOSTILE, "t/x"]
     reads = [read for read in plant(client, settling, keys) if read.kind != THERE]
     objects = [{"key": f"pöol/{key}", "size": len(key), "etag": "e", "modified_at": NEW} for key in keys]
-    stage = listing(settling, BucketPrefix("vault", "pöol/"))
-    listed = [pa.RecordBatch.from_pylist([row], schemas()[THERE]) for row in objects]
+    stage = settled.listing(settling, BucketPrefix("vault", "pöol/"))
+    listed = [pa.RecordBatch.from_pylist([row], settled.schemas()[THERE]) for row in objects]
     parts: dict[int, list[pa.RecordBatch]] = {}
-    for blob in (*stage(iter(listed)), *reading(settling)(reads)):
+    for blob in (*stage(iter(listed)), *settled.reading(settling)(reads)):
         parts.setdefault(blob["part"][0].as_py(), []).append(blob)
     for blobs in parts.values():
-        list(settled_parts(settling)(iter(blobs)))
+        list(settled.settled_parts(settling)(iter(blobs)))
     assert {row["outcome"] for row in outcomes(client, settling)} == {"copied", "already_there"}
 
 
-def settle_files(client: Client, settling: "Settling", **kinds: Rows) -> dict[str, dict[str, Any]]:
+def settle_files(client: Client, settling: "settled.Settling", **kinds: Rows) -> dict[str, dict[str, Any]]:
     """The outcomes by key, of a file of rows for each kind."""
     reads = []
     for kind, rows in kinds.items():
-        schema = schemas()[kind]
+        schema = settled.schemas()[kind]
         write(client, settling, f"{kind}.parquet", rows, schema.append(pa.field("outcome", pa.string())))
-        reads += reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
+        reads += settled.reads_of(settling.access, kind, settling.kept.bucket, [f"{kind}.parquet"])
     run(settling, reads)
     return {row["key"]: row for row in outcomes(client, settling)}
 
 
-def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: "Settling") -> None:
+def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: "settled.Settling") -> None:
     stored = {"size": 3, "modified_at": datetime(2026, 1, 1, tzinfo=UTC), "lane": "copy", "etag": "e"}
     # Of its own ETag a proof says nothing: written so by earlier versions, and not at all since.
     proofs = {
@@ -196,7 +188,9 @@ def test_what_an_earlier_reconciliation_proved_counts(client: Client, settling: 
     assert found == dict.fromkeys(("failed", "same", "same as before"), ("failed", "NotReported"))
 
 
-def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Client, settling: "Settling") -> None:
+def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(
+    client: Client, settling: "settled.Settling"
+) -> None:
     stored = {"size": 1, "modified_at": NEW, "lane": "copy", "etag": "e"}
     told = settle_files(
         client,
@@ -208,18 +202,18 @@ def test_outcomes_keep_the_destinations_etag_only_where_it_is_another(client: Cl
     assert found == {"same": None, "other": "e-2", "gone": None}
 
 
-def test_outcomes_of_nothing_are_a_file_too(client: Client, settling: "Settling") -> None:
-    write_none(settling)
+def test_outcomes_of_nothing_are_a_file_too(client: Client, settling: "settled.Settling") -> None:
+    settled.write_none(settling)
     assert outcomes(client, settling) == []
 
 
-def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client, settling: "Settling") -> None:
+def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client, settling: "settled.Settling") -> None:
     reads = plant(client, settling, ["t/a"])
     bucket = settling.kept.bucket
     with pytest.raises(SparkRefused, match=f"s3://{bucket}/gone.parquet is not there"):
-        reads_of(settling.access, PLANNED, bucket, ["gone.parquet"])
+        settled.reads_of(settling.access, PLANNED, bucket, ["gone.parquet"])
     with pytest.raises(SparkRefused, match=f"s3://{bucket}/pool/ is not there"):
-        keys_below(settling.access, BucketPrefix(bucket, "pool/"))
+        settled.keys_below(settling.access, BucketPrefix(bucket, "pool/"))
     client.put(bucket, "planned.parquet", client.get(bucket, "planned.parquet")[:-9])
     with pytest.raises(SparkRefused, match=r"planned.parquet cannot be read"):
         run(settling, reads)
@@ -236,8 +230,8 @@ def test_files_that_are_missing_or_not_whole_are_refused_by_name(client: Client,
     ("objects", "slots", "parts"), [(0, 4, 4), (1, 2, 2), (10**6, 4, 8), (120_000, 1, 1), (200_000, 1, 2)]
 )
 def test_parts_are_small_and_keep_all_slots_busy(objects: int, slots: int, parts: int) -> None:
-    assert parts_for(objects, slots) == parts
+    assert settled.parts_for(objects, slots) == parts
 
 
 def test_of_very_many_objects_parts_are_larger_and_not_more() -> None:
-    assert MOST_PARTS - 150 <= parts_for(10**10, 300) <= MOST_PARTS + 150
+    assert MOST_PARTS - 150 <= settled.parts_for(10**10, 300) <= MOST_PARTS + 150

@@ -8,9 +8,7 @@ from tests.lake.spark.backupground import HOSTILE
 from tests.lazily import lazily
 
 pa = lazily("pyarrow")
-by_depth = lazily("lake.spark.backups.tables", "by_depth")
-count_roots = lazily("lake.spark.backups.tables", "count_roots")
-tables_of = lazily("lake.spark.backups.tables", "tables_of")
+tables = lazily("lake.spark.backups.tables")
 
 
 def innermost(key: str, roots: set[str]) -> str | None:
@@ -22,7 +20,7 @@ def innermost(key: str, roots: set[str]) -> str | None:
 
 def roots_and_counts(keys: list[str], size: int = 7) -> dict[str | None, int]:
     batches = pa.table({"key": pa.array(keys, pa.string())}).to_batches(max_chunksize=size)
-    (told,) = count_roots(iter(batches))
+    (told,) = tables.count_roots(iter(batches))
     return dict(zip(told["root"].to_pylist(), told["objects"].to_pylist(), strict=True))
 
 
@@ -33,12 +31,12 @@ def test_each_key_has_the_innermost_root_above_it(seed: int) -> None:
     keys = ["/".join(drawn.choices(parts, k=drawn.randint(1, 6))) for _ in range(300)]
     roots = {"/".join(drawn.choices(parts, k=drawn.randint(1, 4))) for _ in range(drawn.randint(0, 20))}
     roots |= {""} if seed % 3 == 0 else set()
-    found = tables_of(pa.array(keys), by_depth(sorted(roots))).to_pylist()
+    found = tables.tables_of(pa.array(keys), tables.by_depth(sorted(roots))).to_pylist()
     assert found == [innermost(key, roots) for key in keys]
 
 
 def test_without_roots_no_key_has_a_table() -> None:
-    assert tables_of(pa.array(["a/b", "c"]), by_depth([])).to_pylist() == [None, None]
+    assert tables.tables_of(pa.array(["a/b", "c"]), tables.by_depth([])).to_pylist() == [None, None]
 
 
 def test_roots_are_what_lies_before_the_first_log_in_a_key() -> None:

@@ -139,15 +139,6 @@ def test_two_at_once_download_once(mirror: Mirror) -> None:
     assert mirror.runs == 1
 
 
-def test_the_command_says_where_the_jars_are(
-    mirror: Mirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("LEVEE_HOME", str(mirror.home))
-    monkeypatch.setattr(jars, "fetch", lambda *_, **__: None)
-    assert jars.main([]) == 0
-    assert f"ready in {mirror.home}/jars" in capsys.readouterr().out
-
-
 def test_the_command_fails_with_one_sentence(
     mirror: Mirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

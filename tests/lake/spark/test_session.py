@@ -49,13 +49,6 @@ def settings(endpoint: LakeEndpoint) -> dict[str, str]:
     return session_settings(endpoint, jars="/jars/*", scratch=Path("/scratch"))
 
 
-def test_an_origin_is_addressed_by_path_and_without_tls() -> None:
-    found = settings(LakeEndpoint("us-west-2", "http://127.0.0.1:5000"))
-    assert found["spark.hadoop.fs.s3a.endpoint"] == "http://127.0.0.1:5000"
-    assert found["spark.hadoop.fs.s3a.path.style.access"] == "true"
-    assert found["spark.hadoop.fs.s3a.connection.ssl.enabled"] == "false"
-
-
 def test_aws_itself_needs_no_endpoint_and_keeps_the_standard_credentials() -> None:
     found = settings(LakeEndpoint("eu-central-1"))
     assert found["spark.hadoop.fs.s3a.endpoint.region"] == "eu-central-1"
