@@ -268,3 +268,29 @@ def test_a_version_inside_a_run_shows_the_finding_of_the_run(client: Client) -> 
     ]
 
     assert shown == [39, 40, 41]
+
+
+def test_the_tab_of_commits_counts_the_rows_of_its_page(client: Client) -> None:
+    table = make_table(accepted_version=43, unpublished_count=2)
+    make_commit(table, 41)
+    make_entry(table, 41)
+    make_pending(table, 42)
+    make_pending(table, 43)
+    make_pending(table, 43, lock_domain="s3://lake/sales/orders")
+
+    html = page(client, table, "commits/")
+
+    rows = set(re.findall(rf'href="/tables/{table.pk}/commits/(\d+)/"', html))
+    assert rows == {"41", "42", "43"}
+    assert re.search(r'aria-current="page">Commits <span class="dim">3</span>', html)
+
+
+def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client) -> None:
+    table = make_table(state="attention", summary="1 entry carries commitTime.")
+    for version in (40, 41):
+        make_commit(table, version)
+        make_entry(table, version, expire_time=None, commit_time=1_700_000_000)
+
+    html = page(client, table)
+
+    assert html.count("Carries commitTime") == 2
