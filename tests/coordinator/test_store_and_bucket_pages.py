@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -11,12 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from coordinator.models import CommitStore
+from coordinator.settings.views_of import tables_before_ttl
 from dashboard.accounts.roles import Role
 from tests.builders.lake import (
     NOW,
     bucket_facts,
     make_bucket,
     make_commit,
+    make_entry,
     make_finding,
     make_store,
     make_table,
@@ -198,6 +201,34 @@ def test_ttl_on_the_old_attribute_says_why_it_matters_and_offers_the_move(operat
     assert "TTL is on commitTime: this store can lose commits." in html
     assert 'value="migrate-ttl"' in html
     assert f'href="/stores/{store.pk}/ttl/">Move TTL to expireTime…' in body(operator.get(f"/stores/{store.pk}/"))
+
+
+def without_ttl(**entry: Any) -> CommitStore:
+    facts = store_facts(ttl_status="DISABLED", ttl_attribute=None)
+    store = make_store(facts=facts)
+    make_entry(make_table(store=store), store=store, **entry)
+    return store
+
+
+def test_ttl_is_off_while_it_would_take_the_entry_of_a_lost_file(operator: Client) -> None:
+    store = without_ttl(code="C7", published=False)
+    [table] = tables_before_ttl(store)
+
+    for page in (f"/stores/{store.pk}/", f"/stores/{store.pk}/ttl/"):
+        html = flat(operator.get(page))
+        assert "TTL would let another commit take its version" in html
+        assert f'href="/tables/{table.pk}/"><bdi>{table.name}</bdi>' in html
+    assert 'value="enable-ttl" disabled' in html
+
+
+@pytest.mark.parametrize("entry", [{}, {"code": "C2", "published": False, "expire_time": None}])
+def test_ttl_is_offered_where_every_entry_that_carries_a_time_has_its_file(
+    operator: Client, entry: dict[str, Any]
+) -> None:
+    html = flat(operator.get(f"/stores/{without_ttl(**entry).pk}/ttl/"))
+
+    assert 'value="enable-ttl">' in html
+    assert "TTL would let another commit" not in html
 
 
 def test_a_bucket_shows_every_rule_as_read_with_what_it_touches_and_when_it_first_bites(operator: Client) -> None:

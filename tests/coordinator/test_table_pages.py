@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from coordinator.models import DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.builders.lake import NOW, make_commit, make_entry, make_finding, make_pending, make_store, make_table
 from tests.builders.people import actor, signed_in
@@ -294,3 +296,37 @@ def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client
     html = page(client, table)
 
     assert html.count("Carries commitTime") == 2
+
+
+OF_ENABLING = ("", "compatibility/", "coordination/enable/")
+AWS_ALONE = "speaks to AWS alone, and this connection reaches DynamoDB at http://127.0.0.1:9"
+BLOCKED = "The table is blocked: that comes first."
+WAITS = "A commit is accepted and not published: publish it first."
+
+
+@pytest.mark.parametrize(
+    ("fields", "endpoint", "reason", "way"),
+    [
+        ({"mechanism": "log_store", "lock_domains": DOMAINS[:1]}, "http://127.0.0.1:9", AWS_ALONE, ""),
+        ({"state": "blocked", "unpublished_count": 1}, "", BLOCKED, "/tables/{pk}/#steps"),
+        ({"unpublished_count": 1}, "", WAITS, "/tables/{pk}/entries/?state=unpublished"),
+    ],
+)
+def test_enabling_is_off_with_its_reason_on_every_page_of_the_table(
+    client: Client, fields: dict[str, Any], endpoint: str, reason: str, way: str
+) -> None:
+    table = make_table(**{"mechanism": "single_driver"} | fields)
+    Connection.objects.update(endpoint_url=endpoint)
+
+    for tab in OF_ENABLING:
+        html = page(client, table, tab)
+        assert reason in html
+        assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' not in html
+        assert not way or f'href="{way.format(pk=table.pk)}"' in html
+
+
+@pytest.mark.parametrize("tab", OF_ENABLING[:2])
+def test_enabling_is_offered_where_nothing_is_in_the_way(client: Client, tab: str) -> None:
+    table = make_table(mechanism="single_driver")
+
+    assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' in page(client, table, tab)
