@@ -95,8 +95,7 @@ DOMAINS = [
 ]
 
 
-def of_two_stores() -> DeltaTable:
-    """A table with entries of 41 in two stores."""
+def test_two_stores_are_two_locks_in_evidence_entries_finding_and_protocol(client: Client) -> None:
     stores = [make_store(name) for name in ("delta_log", "delta_log_eu")]
     table = make_table(state="unsafe", store=stores[0], lock_domains=DOMAINS)
     make_commit(table, 41)
@@ -104,11 +103,8 @@ def of_two_stores() -> DeltaTable:
         make_entry(table, 41, store=store)
     held = [{**domain, "newest_entry": 41, "writers": ["Unknown"]} for domain in DOMAINS]
     make_finding(table, "two-log-stores", None, state="unsafe", evidence={"lock_domains": held}, summary="Two stores.")
-    return table
 
-
-def test_two_stores_are_two_locks_in_evidence_entries_finding_and_protocol(client: Client) -> None:
-    html = page(client, of_two_stores())
+    html = page(client, table)
 
     evidence = html.partition('class="evidence"')[2].partition("</table>")[0]
     assert "s3a://lake/sales/orders in delta_log_eu" in evidence
