@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from coordinator.models import DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.audit.log import record
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from tests.builders.lake import NOW, make_commit, make_entry, make_finding, make_pending, make_store, make_table
 from tests.builders.people import actor, signed_in
@@ -93,8 +95,7 @@ DOMAINS = [
 ]
 
 
-def of_two_stores() -> DeltaTable:
-    """A table with entries of 41 in two stores."""
+def test_two_stores_are_two_locks_in_evidence_entries_finding_and_protocol(client: Client) -> None:
     stores = [make_store(name) for name in ("delta_log", "delta_log_eu")]
     table = make_table(state="unsafe", store=stores[0], lock_domains=DOMAINS)
     make_commit(table, 41)
@@ -102,11 +103,8 @@ def of_two_stores() -> DeltaTable:
         make_entry(table, 41, store=store)
     held = [{**domain, "newest_entry": 41, "writers": ["Unknown"]} for domain in DOMAINS]
     make_finding(table, "two-log-stores", None, state="unsafe", evidence={"lock_domains": held}, summary="Two stores.")
-    return table
 
-
-def test_two_stores_are_two_locks_in_evidence_entries_finding_and_protocol(client: Client) -> None:
-    html = page(client, of_two_stores())
+    html = page(client, table)
 
     evidence = html.partition('class="evidence"')[2].partition("</table>")[0]
     assert "s3a://lake/sales/orders in delta_log_eu" in evidence
@@ -268,3 +266,63 @@ def test_a_version_inside_a_run_shows_the_finding_of_the_run(client: Client) -> 
     ]
 
     assert shown == [39, 40, 41]
+
+
+def test_the_tab_of_commits_counts_the_rows_of_its_page(client: Client) -> None:
+    table = make_table(accepted_version=43, unpublished_count=2)
+    make_commit(table, 41)
+    make_entry(table, 41)
+    make_pending(table, 42)
+    make_pending(table, 43)
+    make_pending(table, 43, lock_domain="s3://lake/sales/orders")
+
+    html = page(client, table, "commits/")
+
+    rows = set(re.findall(rf'href="/tables/{table.pk}/commits/(\d+)/"', html))
+    assert rows == {"41", "42", "43"}
+    assert re.search(r'aria-current="page">Commits <span class="dim">3</span>', html)
+
+
+def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client) -> None:
+    table = make_table(state="attention", summary="1 entry carries commitTime.")
+    for version in (40, 41):
+        make_commit(table, version)
+        make_entry(table, version, expire_time=None, commit_time=1_700_000_000)
+
+    html = page(client, table)
+
+    assert html.count("Carries commitTime") == 2
+
+
+OF_ENABLING = ("", "compatibility/", "coordination/enable/")
+AWS_ALONE = "speaks to AWS alone, and this connection reaches DynamoDB at http://127.0.0.1:9"
+BLOCKED = "The table is blocked: that comes first."
+WAITS = "A commit is accepted and not published: publish it first."
+
+
+@pytest.mark.parametrize(
+    ("fields", "endpoint", "reason", "way"),
+    [
+        ({"mechanism": "log_store", "lock_domains": DOMAINS[:1]}, "http://127.0.0.1:9", AWS_ALONE, ""),
+        ({"state": "blocked", "unpublished_count": 1}, "", BLOCKED, "/tables/{pk}/#steps"),
+        ({"unpublished_count": 1}, "", WAITS, "/tables/{pk}/entries/?state=unpublished"),
+    ],
+)
+def test_enabling_is_off_with_its_reason_on_every_page_of_the_table(
+    client: Client, fields: dict[str, Any], endpoint: str, reason: str, way: str
+) -> None:
+    table = make_table(**{"mechanism": "single_driver"} | fields)
+    Connection.objects.update(endpoint_url=endpoint)
+
+    for tab in OF_ENABLING:
+        html = page(client, table, tab)
+        assert reason in html
+        assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' not in html
+        assert not way or f'href="{way.format(pk=table.pk)}"' in html
+
+
+@pytest.mark.parametrize("tab", OF_ENABLING[:2])
+def test_enabling_is_offered_where_nothing_is_in_the_way(client: Client, tab: str) -> None:
+    table = make_table(mechanism="single_driver")
+
+    assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' in page(client, table, tab)

@@ -16,6 +16,7 @@ DAY = timedelta(days=1)
 LOG = "orders/_delta_log/"
 TAG = {"Key": "k", "Value": "v"}
 MOVES = {"Transitions": [{"Days": 30, "StorageClass": "GLACIER"}]}
+ENDS_UPLOADS = rule(days=None, AbortIncompleteMultipartUpload={"DaysAfterInitiation": 7})
 COMMITS = SizeRange("STANDARD", 900, 1_020, NOW - 20 * DAY)
 CHECKPOINTS = SizeRange("STANDARD", 2_000_000, 2_050_000, NOW - 10 * DAY)
 
@@ -54,7 +55,7 @@ def codes(verdict: BucketVerdict) -> list[str]:
         (rule("orders_old/"), State.HEALTHY, None),
         (rule(LOG + ".tmp", days=7), State.HEALTHY, None),
         (rule(days=None, Transitions=[{"Days": 9, "StorageClass": "STANDARD_IA"}]), State.HEALTHY, None),
-        (rule(days=None, AbortIncompleteMultipartUpload={"DaysAfterInitiation": 7}), State.HEALTHY, None),
+        (ENDS_UPLOADS, State.HEALTHY, None),
         (rule(days=None, Expiration={"ExpiredObjectDeleteMarker": True}), State.HEALTHY, None),
     ],
 )  # fmt: skip
@@ -90,6 +91,7 @@ def test_the_limit_of_a_thousand_rules_is_announced() -> None:
         ({"versioning": "Suspended"}, "no-versioning"),
         ({"replication": True}, "replicated"),
         ({"region": "us-east-1"}, "other-region"),
+        ({}, "unfinished-uploads-stay"),
     ],
 )
 def test_what_only_informs_is_a_note(facts: dict[str, Any], code: str) -> None:
@@ -97,7 +99,7 @@ def test_what_only_informs_is_a_note(facts: dict[str, Any], code: str) -> None:
 
     assert verdict.assessment.state is State.HEALTHY
     assert code in codes(verdict)
-    assert code not in codes(judged(region="eu-west-1"))
+    assert code not in codes(judged(ENDS_UPLOADS, region="eu-west-1"))
 
 
 def test_rules_that_could_not_be_read_are_not_checked() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.needed_facts import wanted_checksums
-from coordinator.protocols.single_driver import take_turns
 from coordinator.protocols.verdict import Severity, State
 from lake.delta.facts import CommitInfo, LockDomain, LogListing, Mechanism, ReadingProblem, TableFacts
 from tests.builders.facts import (
@@ -268,16 +267,3 @@ def test_of_the_tail_of_a_log_nothing_is_concluded() -> None:
     facts = replace(table_facts(listing(range(90, 99), from_version=90)), hinted=50)
 
     assert verdict_of(facts).state is State.HEALTHY
-
-
-@pytest.mark.parametrize(
-    ("engines", "several"),
-    [
-        ({SPARK: (0, 9)}, False),
-        ({SPARK: (0, 4), SPARK + ".1": (5, 9)}, False),
-        ({SPARK: (0, 6), SPARK + ".1": (5, 9)}, True),
-        ({SPARK: (0, 4), "delta-rs:py-1.6.6": (5, 9)}, True),
-    ],
-)
-def test_an_upgrade_is_one_writer(engines, several) -> None:
-    assert take_turns(engines) is several

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coordinator.protocols.needed_facts import wanted_commits
-from coordinator.protocols.verdict import Severity, State
+from coordinator.protocols.verdict import State
 from lake.delta.facts import Provenance, TableFacts
 from tests.builders.facts import (
     DAY,
@@ -71,6 +71,7 @@ PUT_AGAIN = {"ages": {3: 10}}
         (young(entries=(), age=5 * DAY, **PUT_AGAIN), []),
         (log_store_facts(listing(age=10), infos=[said(v, age=(9 - v) * DAY) for v in range(4)]), []),
         (young(infos=[said(3, etag="older")]), [("undecided", 3)]),
+        (young(age=None), [("undecided", 3)]),
         (young(READ_BEFORE, infos=()), FOREIGN),
         (young(entries=(), infos=[said(3, age=5 * DAY, in_commit_timestamp=stamp(-3 * DAY))], **PUT_AGAIN), []),
         (young(ACCEPTED, entries=()), []),
@@ -87,10 +88,11 @@ PUT_AGAIN = {"ages": {3: 10}}
         (young(*(lived(v, DAY) for v in range(3)), entries=()), FOREIGN),
     ],
     ids=[
-        "its own time is young", "put again", "all put again", "an older file said so", "its time was read before",
-        "in-commit timestamp ahead", "seen accepted", "disputed", "clock behind", "clock behind, an entry had lived",
-        "no time at all", "no entry lived", "no entry lived, its own time is young", "looked too long ago",
-        "another file appeared", "seen long ago", "entries lived ten minutes", "entries lived a day",
+        "its own time is young", "put again", "all put again", "an older file said so", "LastModified alone",
+        "its time was read before", "in-commit timestamp ahead", "seen accepted", "disputed", "clock behind",
+        "clock behind, an entry had lived", "no time at all", "no entry lived", "no entry lived, its own time is young",
+        "looked too long ago", "another file appeared", "seen long ago", "entries lived ten minutes",
+        "entries lived a day",
     ],
 )  # fmt: skip
 def test_only_a_young_version_without_any_trace_of_the_log_store_is_foreign(facts, answer) -> None:
@@ -104,13 +106,6 @@ def test_a_foreign_version_names_its_writer_and_what_proves_it() -> None:
     assert (one.version, one.state, verdict_of(facts).state) == (3, State.UNSAFE, State.UNSAFE)
     assert one.summary.startswith("Version 3 was written without the log store by delta-rs 1.6.4.")
     assert (one.evidence["committed_at"], one.evidence["not_there_at"]) == (stamp(HOUR), ago(60).isoformat())
-
-
-def test_nothing_is_alarming_where_only_last_modified_is_known() -> None:
-    one = finding(young(age=None), "undecided")
-
-    assert one.severity is Severity.WARNING
-    assert "it has no entry, and nothing read so far proves when it was committed" in one.summary
 
 
 def test_files_whose_time_is_not_known_are_read() -> None:

@@ -129,13 +129,6 @@ def test_temp_files_contradict_a_version_whose_entry_has_expired(facts, found, s
     assert (codes(verdict), verdict.state) == (found, state)
 
 
-def test_what_a_temp_file_leaves_open_is_said_and_offers_nothing() -> None:
-    found = finding(temps(old(temp_name(1))), "undecided")
-
-    assert "its entry has expired" in found.summary
-    assert found.repairs == ()
-
-
 A, B = temp_name(3, "aaaa"), temp_name(3, "bbbb")
 BARE = "_commit_6f1c2d3e-0000-4000-8000-000000000000.json.tmp"
 KNOWN = provenance(3, store=STORE, file_name=A, accepted_size=1_000, accepted_etag="ea", etag="ea")

@@ -93,24 +93,12 @@ def test_an_incomplete_entry_of_a_published_commit_weighs_only_after_a_minute(ag
     assert verdict_of(incomplete(listing(ages={3: age}, temp=TEMPS))).state is state
 
 
-def test_copies_of_different_length_differ_without_a_comparison() -> None:
-    verdict = verdict_of(log_store_facts(listing(temp=[log_object(temp_name(3), size=999)]), *FOUR))
-
-    assert (codes(verdict), verdict.state) == (["bytes-differ"], State.UNSAFE)
-
-
 def test_a_temp_file_that_delta_rs_moved_is_said_to_be_so_and_leaves_nothing_to_compare() -> None:
     moved = entry(3, complete=False, temp="_commit_5f0c.json.tmp")
     found = finding(log_store_facts(listing(), *FOUR[:3], moved), "C4")
 
     assert "Its temp file was moved or deleted, so the bytes cannot be compared." in found.summary
     assert "Its temp file is not known" in finding(incomplete(listing(temp=None)), "C4").summary
-
-
-def test_a_table_that_cannot_be_listed_is_said_to_be_intact() -> None:
-    assert finding(UNRECOVERABLE, "C11").summary.startswith(
-        "Readers get DELTA_TABLE_NOT_FOUND although the table is intact up to 2"
-    )
 
 
 @pytest.mark.parametrize(("apart", "spins"), [(1, True), (600, False)])
@@ -132,13 +120,6 @@ def test_a_lost_file_blocks_although_its_temp_file_was_not_looked_up() -> None:
     verdict = verdict_of(log_store_facts(listing(range(3), temp=None), *FOUR))
 
     assert (codes(verdict), verdict.state) == (["undecided"], State.BLOCKED)
-
-
-def test_an_object_looked_up_singly_wins_over_the_listing() -> None:
-    heads = {name: log_object(name) for name in (commit_name(3), temp_name(3))}
-    verdict = verdict_of(log_store_facts(listing(range(3), temp=None), *FOUR, heads=heads))
-
-    assert (verdict.state, verdict.published_version) == (State.HEALTHY, 3)
 
 
 def test_an_incomplete_entry_above_a_gap_would_be_published_there() -> None:

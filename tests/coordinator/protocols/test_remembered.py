@@ -345,12 +345,6 @@ def test_a_version_that_was_accepted_and_never_seen_published_is_lost_all_the_sa
     )
 
 
-def test_published_and_accepted_ones_are_told_together() -> None:
-    assert "Versions 5 to 6 were published or accepted and are gone" in vanished(
-        after(provenance(5), accepted(6))
-    )[0].summary  # fmt: skip
-
-
 def asked(**stores: Any) -> dict[str, Any]:
     return {"asked_stores": AskedStores(**{name: frozenset(held) for name, held in stores.items()})}
 

@@ -186,10 +186,6 @@ def test_what_versioning_keeps_is_said(versioning: str | None, stays: bool) -> N
     assert ("stays as an old version" in finding.meaning) is stays
 
 
-def last_copy(**facts: Any) -> TableInBucket:
-    return orders(WaitingFile(42, temp_name(42), WRITTEN, 900, is_last_copy=True, **facts))
-
-
 @pytest.mark.parametrize(
     ("left", "is_certain", "state", "code"),
     [
@@ -202,7 +198,8 @@ def last_copy(**facts: Any) -> TableInBucket:
     ],
 )
 def test_what_was_perhaps_never_accepted_alarms_nobody(left, is_certain, state, code) -> None:
-    verdict = judged(BITES - left, rule(), tables=(last_copy(is_certain=is_certain),))
+    file = WaitingFile(42, temp_name(42), WRITTEN, 900, is_last_copy=True, is_certain=is_certain)
+    verdict = judged(BITES - left, rule(), tables=(orders(file),))
 
     [found] = [one for one in verdict.assessment.findings if one.code == code]
     assert (verdict.assessment.state, found.state) == (state, state)

@@ -11,7 +11,6 @@ from coordinator.settings.capacity import advise
 from coordinator.settings.rule_reach import forecast, view_of_rules
 from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
 from dashboard.connections.models import Connection
-from tests.builders.buckets import diagnose_bucket
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -174,10 +173,3 @@ def test_the_view_counts_rules_tables_and_unfinished_uploads(store):
     view = lifecycle_view(bucket, NOW)
 
     assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (2, 998, 1, 0, True)
-
-
-def test_replication_and_unfinished_uploads_are_notes():
-    facts = {"lifecycle_rules": [], "tiering": [], "replication": True, "versioning": "Enabled"}
-    _, _, findings = diagnose_bucket(facts, [], now=NOW)
-
-    assert {one.code for one in findings} == {"replicated", "unfinished-uploads-stay"}

@@ -1,8 +1,6 @@
 """The page that examines pasted settings: by anybody who is signed in, kept nowhere, and without any secret."""
 
-import io
 import logging
-from collections.abc import Iterator
 
 import pytest
 from django.db import connection
@@ -30,19 +28,6 @@ def client() -> Client:
     return signed_in(Role.VIEWER)
 
 
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield stream
-    root.removeHandler(handler)
-    root.setLevel(level)
-
-
 def test_a_pasted_text_is_examined_with_the_lines_to_write(client: Client) -> None:
     page = flat(client.post("/doctor/", {"text": WRONG.replace("\n", "\r\n")}))
 
@@ -51,15 +36,13 @@ def test_a_pasted_text_is_examined_with_the_lines_to_write(client: Client) -> No
     assert "<code>spark.hadoop.fs.s3a.performance.flags=mkdir</code>" in page
 
 
-def test_no_secret_is_shown_logged_or_stored(client: Client, logged: io.StringIO) -> None:
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+def test_no_secret_is_shown_logged_or_stored(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), CaptureQueriesContext(connection) as queries:
         answers = [client.post("/doctor/", {"text": text}) for text in (WRONG, f"spark-submit --conf 'a={SECRET}")]
 
     assert [answer.status_code for answer in answers] == [200, 422]
     assert all(SECRET not in answer.content.decode() for answer in answers)
-    assert SECRET not in logged.getvalue()
+    assert SECRET not in caplog.text
     assert not any(SECRET in query["sql"] for query in queries)
     assert not any(query["sql"].startswith(("INSERT", "UPDATE", "DELETE")) for query in queries)
 

@@ -12,6 +12,7 @@ from tests.coordinator.writers.good import LOCKED
 
 LOG = "spark.io.delta.storage.S3DynamoDBLogStore"
 LOG_STORE = "io.delta.storage.S3DynamoDBLogStore"
+SINGLE = "io.delta.storage.S3SingleDriverLogStore"
 COORD = "spark.databricks.delta.coordinatedCommits.commitCoordinator.dynamodb"
 DEFAULT = "spark.databricks.delta.properties.defaults"
 IMPL = "spark.delta.logStore.s3a.impl io.delta.storage.S3DynamoDBLogStore\n"
@@ -98,6 +99,13 @@ CASES = (
     Case("dead-class", "spark.delta.logStore.gs.impl io.delta.storage.GoogleLogStore", ""),
     Case("test-class", IMPL.replace("S3Dyn", "FailingS3Dyn"), IMPL),
     Case("class-without-lock", IMPL.replace("S3DynamoDB", "S3SingleDriver") + f"{LOG}.ddb.region us-east-1", IMPL),
+    Case("class-without-lock", f"spark.delta.logStore.class {SINGLE}\n{LOG}.ddb.tableName locks", IMPL),
+    Case("class-without-lock", f"delta.logStore.class {SINGLE}\n{LOG}.ddb.tableName locks", IMPL),
+    Case(
+        "class-and-scheme",
+        f"spark.delta.logStore.class {SINGLE}\nspark.delta.logStore.s3.impl {SINGLE}\n{LOG}.ddb.tableName locks",
+        IMPL,
+    ),
     Case("class-and-scheme", f"spark.delta.logStore.class io.delta.storage.S3DynamoDBLogStore\n{IMPL}", IMPL),
     Case("class-for-all-schemes", "spark.delta.logStore.class io.delta.storage.S3DynamoDBLogStore", IMPL),
     Case(
@@ -249,9 +257,12 @@ def test_a_wrong_text_is_found_and_said(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.right], ids=lambda case: case.rule)
 def test_with_the_lines_written_nothing_is_found(case: Case) -> None:
-    text = written(case.wrong, examine(case.wrong, case.observed))
+    found = examine(case.wrong, case.observed)
+    text = written(case.wrong, found)
+    lines = [line for one in found.findings for line in one.lines]
 
     assert case.right in text
+    assert not {f"remove {line.partition('=')[0]}" for line in lines} & {*lines}
     assert not examine(f"{text}spark.other 1\n", case.observed).findings
 
 
