@@ -15,9 +15,11 @@ from changes.plan import NOTHING_TO_DO, ChangePlan, Refusal
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.names import is_version
 from coordinator.protocols.provenance import given_up_as
+from coordinator.protocols.registrations import accepting_registrations
 from coordinator.protocols.wording import joined, thousands
 from coordinator.repairs.facts import FileCheck
 from coordinator.repairs.object_calls import Publish
+from coordinator.repairs.registration_plans import SCHEMA_VERSION
 from coordinator.repairs.rescue import CopiedFrom
 from coordinator.repairs.seen_before import why_contradicted
 from coordinator.repairs.table_under_repair import TableUnderRepair, first_reason
@@ -30,6 +32,8 @@ KIND = "restore-copy"
 UNREADABLE = "unreadable"
 BY_HAND = "by-hand"
 """Why an item has no plan: a person puts it back."""
+MOST_COMMAND_BYTES = 100_000
+"""A longer item is no argument: Linux hands a program at most 128 KiB in one."""
 INERT = "No item names it, so no reader and no writer sees a difference. What it was removed for may be found again."
 
 
@@ -154,10 +158,13 @@ def by_hand(given: Restoring, saved: SavedItem, found: Mapping[str, Any] | None,
         return given.refuse(f"The {given.copy.kind.label} is there already, and equal.", NOTHING_TO_DO)
     if reason := first_reason(_why_no_item(given, saved, is_there=found is not None)):
         return given.refuse(reason)
+    command = _command(given, saved, endpoint)
+    if len(command.encode()) > MOST_COMMAND_BYTES:
+        return given.refuse(f"The {given.copy.kind.label} is too large for a command line: put it back with an SDK.")
     changes = _changes_by_entry(given, saved.entry) if saved.entry else _changes_by_registration(saved)
     beware = f" Beware: {given.doubt}." if given.doubt else ""
     told = f"Stop the writers of this table first. {changes[0]}{beware} {changes[1]}"
-    return given.refuse(told, BY_HAND, _command(given, saved, endpoint))
+    return given.refuse(told, BY_HAND, command)
 
 
 def _command(given: Restoring, saved: SavedItem, endpoint: str) -> str:
@@ -206,8 +213,14 @@ def _why_no_entry(table: TableUnderRepair, entry: LogStoreEntry) -> Iterator[str
 
 def _why_no_registration(table: TableUnderRepair, registration: Registration) -> Iterator[str]:
     version = registration.table_version or 0
+    if registration.store != table.given.coordinator:
+        yield "The table's properties do not name the DynamoDB table that the registration is from."
     if registration_id(table.given.facts.protocol) != registration.table_id:
         yield f"The newest metadata does not name registration {registration.table_id}."
+    if others := accepting_registrations(table.given.facts):
+        yield f"Registration {others[0].table_id} in {others[0].store} accepts commits of this table."
+    if registration.schema_version != SCHEMA_VERSION:
+        yield f"schemaVersion is {registration.schema_version}, and only {SCHEMA_VERSION} is known."
     if _went_on(table, version):
         yield (
             f"The log went on without this registration, which knows no version after {thousands(version)}: “Register "
@@ -239,6 +252,5 @@ def _changes_by_registration(saved: SavedItem) -> tuple[str, str]:
     return (
         f"Writers continue with version {thousands((saved.version or 0) + 1)}; every commit from it on that the lost "
         "registration had accepted after it was saved is forgotten.",
-        "Whether every version that it accepted is published, or staged as it lists it, was not looked at, nor whether "
-        "another registration accepts commits.",
+        "Whether every version that it accepted is published, or staged as it lists it, was not looked at.",
     )

@@ -183,10 +183,10 @@ def entry_answer(
     return by_hand(restoring(facts, CopyKind.ENTRY, "", copied_from=copied_from, checking=checking), saved, found, "")
 
 
-def registration_answer(facts: TableFacts = LOST, **changed: Any) -> Refusal:
+def registration_answer(facts: TableFacts = LOST, *, coordinator: str = "commits", **changed: Any) -> Refusal:
     held = replace(registration(3), **changed)
     saved = SavedItem("commits", {"tableId": {"S": held.table_id}}, HERE, registration=held)
-    return by_hand(restoring(facts, CopyKind.REGISTRATION, ""), saved, None, "")
+    return by_hand(restoring(facts, CopyKind.REGISTRATION, "", coordinator=coordinator), saved, None, "")
 
 
 NO_COMMAND: dict[str, tuple[Refusal, str]] = {
@@ -212,6 +212,12 @@ NO_COMMAND: dict[str, tuple[Refusal, str]] = {
     "seen published": (entry_answer(replace(ABANDONED, provenance={4: provenance(4)})), "The log went on without"),
     "a gap below": (entry_answer(log_store_facts(listing(range(3)), entry(2))), "does not end at 3"),
     "not named by metadata": (registration_answer(table_id="other"), "does not name registration other"),
+    "another coordinator": (registration_answer(coordinator=""), "do not name the DynamoDB table"),
+    "another one accepts": (
+        registration_answer(replace(LOST, registrations=(registration(3, table_id="other", store="commits_eu"),))),
+        "Registration other in commits_eu accepts commits",
+    ),
+    "another schema": (registration_answer(schema_version=2), "schemaVersion is 2, and only 1 is known"),
     "a later version": (registration_answer(coordinated_facts(listing(range(5)))), "knows no version after 3"),
     "a later version was seen": (
         registration_answer(replace(LOST, provenance={4: provenance(4)})),
