@@ -8,7 +8,7 @@ from changes.gate import PlanNeeded, confirmation, is_too_old, permitted, read_a
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.jobs.actions import JobBusy, Target, ask
-from dashboard.jobs.models import Job
+from dashboard.jobs.models import Job, JobState
 
 
 def young_plan(planned: Job, plans: Iterable[PlanDocument], digest: str) -> PlanDocument:
@@ -34,7 +34,8 @@ class WantedChange:
     """A change that somebody may ask for: the job that planned it, the kind of job that makes it, the verb it needs.
 
     `name` is what is typed to confirm a danger, and `losing_verb` is needed besides where a commit can be lost. Its
-    worker is told what the planning job was, the confirmation, and `params`.
+    worker is told what the planning job was, the confirmation, and `params`. `target` is what it works on where that
+    may be known by another name than when it was planned.
     """
 
     planned: Job
@@ -43,6 +44,7 @@ class WantedChange:
     name: str
     losing_verb: str = ""
     params: Mapping[str, object] = field(default_factory=dict)
+    target: Target | None = None
 
 
 def ask_for(
@@ -61,9 +63,9 @@ def ask_for(
     while another change of the same thing is under way. A refusal is in the audit log.
     """
     planned, connection = wanted.planned, wanted.planned.connection
-    if connection is None:
+    if connection is None or planned.state != JobState.SUCCEEDED:
         raise PlanNeeded
-    target = Target(planned.target_type, planned.target_id, planned.target_label)
+    target = wanted.target or Target(planned.target_type, planned.target_id, planned.target_label)
     with permitted(actor, wanted.verb, target, connection):
         plan = shown()
         can_lose = plan["can_lose"]

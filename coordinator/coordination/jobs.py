@@ -51,8 +51,8 @@ def check(context: JobContext, params: CheckParams) -> str:
 @job_kind(KINDS[Operation.LEFTOVERS], queue="spark", verb=VERBS[Operation.LEFTOVERS])
 def act(context: JobContext, params: ActParams) -> str:
     """Do one act on one table, if the plan of now is the one that was confirmed."""
-    shown = Job.objects.get(pk=params["planned_by"])
-    if is_too_old(read_at(shown)):
+    shown = Job.objects.filter(pk=params["planned_by"]).first()
+    if shown is None or is_too_old(read_at(shown)):
         raise JobFailed(
             "PreflightTooOld",
             f"{BEFORE_ANY_CHANGE}: the checks that were confirmed are older than {LASTS_IN_WORDS}. Check again.",

@@ -74,7 +74,10 @@ def apply_change(
     if planned.kind != PLAN_KIND:
         raise PlanNeeded
     change = read_change_request(planned.params["change"])
-    wanted = WantedChange(planned, change.KIND, verb_of(change), change.subject, LOSING_VERB)
+    if planned.connection is None:
+        raise PlanNeeded
+    target = _target(planned.connection, change)
+    wanted = WantedChange(planned, change.KIND, verb_of(change), change.subject, LOSING_VERB, target=target)
     shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
