@@ -75,6 +75,7 @@ class WriteLifecycle(LakeCall):
         sending.note(error.request_id)
         try:
             if not difference(wanted, read_lifecycle(sending.lake, self.bucket)):
+                sending.took("")
                 return done(f"Written and read back, though S3's answer was {error.code}.")
         except AwsError:
             sentence = f"Whether the rules of {self.bucket} were written is not known: {error}"

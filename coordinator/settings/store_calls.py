@@ -87,6 +87,7 @@ class StoreCall(LakeCall):
         except AwsError:
             found = None
         if found is not None and not differing(found, self.after):
+            sending.took("")
             return done(f"{self.table}: done, though DynamoDB's answer was {error.code}.")
         sentence = f"{self.verb} of {self.table} was refused, and nothing was changed by it: {error}"
         return Answer(Result.FAILED, sentence, error.code)

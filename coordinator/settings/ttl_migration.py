@@ -73,7 +73,7 @@ def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Tt
     waiting = Phase.DISABLING if send == "disable" else Phase.ENABLING
     at = now + ASK_AGAIN
     detail = (
-        f"TTL could not be switched {word} yet, for DynamoDB takes one change in about an hour; tried again at "
+        f"TTL could not be switched {word} yet, which DynamoDB allows once in about an hour; tried again at "
         f"{at:%H:%M} UTC: {said}."
     )
     return TtlStep(waiting, detail, wait=ASK_AGAIN)
