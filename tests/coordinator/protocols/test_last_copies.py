@@ -30,9 +30,9 @@ from tests.coordinator.protocols.judged import codes, finding, verdict_of
 ONE, OTHER = staged_name(2, "one"), staged_name(2, "other")
 
 
-def old(name: str, *, size: int = 900, etag: str = "x") -> LogObject:
+def old(name: str, *, size: int = 900) -> LogObject:
     """A file older than a day whose size is not that of the published files."""
-    return log_object(name, size=size, age=2 * DAY, etag=etag)
+    return log_object(name, size=size, age=2 * DAY, etag="x")
 
 
 def staged(*files: LogObject, at: int = 3, listed: Any = (), others: Any = (), **facts: Any) -> TableFacts:
@@ -90,8 +90,8 @@ def test_what_is_not_known_of_staged_files_is_said() -> None:
     ).summary  # fmt: skip
 
 
-def temps(*files: LogObject, of_entry: int = 3, **facts: Any) -> TableFacts:
-    return log_store_facts(listing(age=2 * DAY, temp=files), entry(of_entry), **facts)
+def temps(*files: LogObject, **facts: Any) -> TableFacts:
+    return log_store_facts(listing(age=2 * DAY, temp=files), entry(3), **facts)
 
 
 BY_ENTRY = {"store": "delta_log", "age": 2 * DAY}
