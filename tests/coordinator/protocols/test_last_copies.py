@@ -80,14 +80,10 @@ def test_staged_files_contradict_a_version_that_went_through_the_coordinator(fac
     assert codes(facts) == found
 
 
-def test_what_is_not_known_of_staged_files_is_said() -> None:
+def test_a_staged_file_that_was_not_compared_is_named() -> None:
     uncompared = finding(staged(old(ONE, size=1_000), old(OTHER)), "not-compared")
 
     assert uncompared.evidence["names"] == [ONE]
-    assert "1 staged file was not compared with what is published" in uncompared.summary
-    assert "whether it went through the coordinator is not known" in finding(
-        staged(old(ONE), **CLOSED), "undecided"
-    ).summary  # fmt: skip
 
 
 def temps(*files: LogObject, **facts: Any) -> TableFacts:
