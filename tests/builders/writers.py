@@ -134,15 +134,15 @@ def log_store_writer(written: MotoLake, root: str, commits: int = 3) -> LogStore
     return writer
 
 
-def coordinated_writer(written: MotoLake, root: str, store: str, commits: int = 3) -> CoordinatedWriter:
-    """A table that was coordinated from its first commit, with that many, and its writer."""
+def coordinated_writer(written: MotoLake, root: str, store: str) -> CoordinatedWriter:
+    """A table that was coordinated from its first commit, with three, and its writer."""
     table_id = str(uuid.uuid4())
     properties = coordinator_properties(store, written.endpoint, table_id)
     written.commit(root, 0, first_commit_bytes(properties))
     item = registration_item(0, tableId={"S": table_id}, path={"S": written.uri(root)})
     writer = CoordinatedWriter(written, root, 0, properties, item=item, store=store)
-    for _ in range(commits - 1):
-        writer.commit()
+    writer.commit()
+    writer.commit()
     return writer
 
 

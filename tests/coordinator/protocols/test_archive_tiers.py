@@ -20,10 +20,8 @@ SMALL = SizeRange("INTELLIGENT_TIERING", 1, 128 * KB - 1, NOW - 500 * DAY)
 STANDARD = SizeRange("STANDARD", 1, 10**9, NOW - 500 * DAY)
 
 
-def tiers(
-    filters: dict[str, Any] | None = None, days: int = 90, tier: str = "ARCHIVE_ACCESS", **more: Any
-) -> dict[str, Any]:
-    tierings = [{"AccessTier": tier, "Days": days}]
+def tiers(filters: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    tierings = [{"AccessTier": "ARCHIVE_ACCESS", "Days": 90}]
     return {"Id": "cold", "Status": "Enabled", "Filter": filters or {}, "Tierings": tierings, **more}
 
 
@@ -68,8 +66,8 @@ def test_tags_leave_it_at_attention() -> None:
     assert "Only objects tagged k=v; which carry it is not known." in verdict.assessment.summary
 
 
-def moves(prefix: str, days: int = 10) -> dict[str, Any]:
-    transition = {"Days": days, "StorageClass": "INTELLIGENT_TIERING"}
+def moves(prefix: str) -> dict[str, Any]:
+    transition = {"Days": 10, "StorageClass": "INTELLIGENT_TIERING"}
     return {"ID": "move", "Status": "Enabled", "Filter": {"Prefix": prefix}, "Transitions": [transition]}
 
 

@@ -119,10 +119,6 @@ def test_a_fact_that_is_simply_not_there_makes_no_green_bucket(absent: str) -> N
     assert summary.endswith("could not be read: no answer of S3 is kept.")
 
 
-def test_a_table_at_the_root_of_its_bucket_is_reached() -> None:
-    assert judged(rule("_delta_log/0"), tables=[""]).assessment.state is State.UNSAFE
-
-
 def test_where_nothing_is_in_force_that_is_all_that_is_said() -> None:
     assert judged(rule("orders/", Status="Disabled")).assessment[:2] == (
         State.HEALTHY,

@@ -287,10 +287,8 @@ def seen_in(store: str, *versions: int, **known: object) -> list[Provenance]:
     return [provenance(version, store=store, file_name=temp_name(version), **known) for version in versions]
 
 
-def copied(
-    own: Iterable[LogStoreEntry], other: Iterable[LogStoreEntry], seen: Iterable[Provenance] = (), published: int = 6
-) -> TableFacts:
-    return log_store_facts(listing(range(published)), *own, in_stores={RESTORED: other}, seen=seen)
+def copied(own: Iterable[LogStoreEntry], other: Iterable[LogStoreEntry], seen: Iterable[Provenance] = ()) -> TableFacts:
+    return log_store_facts(listing(range(6)), *own, in_stores={RESTORED: other}, seen=seen)
 
 
 def told(given: TableFacts) -> set[str]:

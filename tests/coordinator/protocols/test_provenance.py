@@ -296,9 +296,9 @@ def known(version: int, name: str | None, region: str = "us-east-1", age: float 
     return provenance(version, **{"etag": "e", "size": 1_000, "age": age, **accepted, **more})
 
 
-def facts_of(*seen: Provenance, temp: tuple[str, ...] = (OURS, OTHERS, THIRD)) -> TableFacts:
-    files = [log_object(name, age=DAY, etag=name) for name in temp]
-    copies = {name: name == OURS for name in temp}
+def facts_of(*seen: Provenance) -> TableFacts:
+    files = [log_object(name, age=DAY, etag=name) for name in (OURS, OTHERS, THIRD)]
+    copies = {one.name: one.name == OURS for one in files}
     facts = log_store_facts(listing(range(5), age=DAY, temp=files), seen=seen, copies=copies)
     return replace(facts, protocol=replace(protocol(), table_id=ID), had_entries=True)
 

@@ -360,6 +360,7 @@ def asked(**stores: Any) -> dict[str, Any]:
         (accepted(5), asked(log_stores=[STORE]), "vanished"),
         (accepted(5), {"region": "us-east-1"}, "undecided"),
         (accepted(5, expire_time=EXPIRES), {}, "vanished"),
+        (accepted(5, DELTA_RS), {}, "undecided"),
         (accepted(5, DELTA_RS, expire_time=EXPIRES), {}, "vanished"),
         (COORDINATED, asked(log_stores=[COORDINATOR]), "undecided"),
         (COORDINATED, asked(registrations=[(COORDINATOR, "another")]), "undecided"),
@@ -368,7 +369,7 @@ def asked(**stores: Any) -> dict[str, Any]:
         (COORDINATED, {}, "vanished"),
     ],
 )
-def test_a_lost_commit_is_undecided_while_its_store_is_not_read(seen, read, code) -> None:
+def test_a_lost_commit_is_undecided_while_its_store_is_unread_or_it_may_be_given_up(seen, read, code) -> None:
     assert [one.code for one in vanished(after(seen, **read))] == [code]
 
 
@@ -381,16 +382,6 @@ def test_the_store_that_was_not_read_is_named() -> None:
 
 def test_what_an_admin_gave_up_is_not_lost_again() -> None:
     assert vanished(after(abandoned(accepted(5), [temp_name(5)], NOW))) == []
-
-
-def test_an_entry_that_delta_rs_may_have_given_up_is_undecided() -> None:
-    (found,) = vanished(after(accepted(5, DELTA_RS)))
-
-    assert (found.code, found.severity, found.state) == ("undecided", Severity.WARNING, State.NOT_CHECKED)
-    assert found.summary == (
-        "Whether version 5 was lost cannot be decided: its entry was gone before it was complete, and delta-rs, "
-        "which wrote it, removes what it gives up."
-    )
 
 
 def test_while_an_item_names_it_a_lost_file_has_its_state() -> None:

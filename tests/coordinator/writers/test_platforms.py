@@ -17,8 +17,8 @@ MARKS = {"verified", "source", "documented", "inferred"}
 EVERY = {"spark", "kubernetes", "emr", "glue", "databricks", "flink", "trino", "delta-rs"}
 
 
-def platforms(mechanism: Mechanism, release: str = "4.4.0") -> dict[str, Platform]:
-    found = conf_document(mechanism, CONFIG, release_named(release))["platforms"]
+def platforms(mechanism: Mechanism) -> dict[str, Platform]:
+    found = conf_document(mechanism, CONFIG, release_named("4.4.0"))["platforms"]
     return {one.name: one for one in found}
 
 
