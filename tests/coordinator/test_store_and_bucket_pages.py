@@ -249,7 +249,7 @@ def test_a_bucket_shows_every_rule_as_read_with_what_it_touches_and_when_it_firs
 
     for said in ("Expires objects after 3 days", "The whole bucket", "Moves objects to GLACIER after 30 days"):
         assert said in html
-    assert "&quot;Prefix&quot;: &quot;sales/orders/_delta_log/.tmp/&quot;" in html
+    assert '"Prefix": "sales/orders/_delta_log/.tmp/"' in html
     assert "sales.orders" in html
     assert html.index("<code>wide</code>") < html.index("<code>tmp</code>")
     assert "<b>Log</b>" in html
