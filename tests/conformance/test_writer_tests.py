@@ -15,7 +15,7 @@ from coordinator.writer_tests.judging import WriterTestOutcome, WriterTestState
 from coordinator.writer_tests.looking import look_at
 from dashboard.accounts.actor import Actor
 from sandbox.client import Client
-from sandbox.ground import DELTA_COMMITS, DELTA_LOG
+from sandbox.ground import DELTA_COMMITS, DELTA_LOG, Store, create_store
 from sandbox.log_store_writer import LogStoreTable, file_name
 from sandbox.spark_tables import SparkLake
 from tests.builders.changes import execute_plan
@@ -44,10 +44,10 @@ class Trial:
         self.test.refresh_from_db()
         return outcome
 
-    def commit(self, versions: int = 5) -> None:
-        """As a writer through the log store does."""
-        for version in range(versions):
-            log = LogStoreTable(self.client, DELTA_LOG, self.test.bucket, self.test.prefix)
+    def commit(self, store: str = DELTA_LOG, scheme: str = "s3a") -> None:
+        """As a writer through a log store does."""
+        for version in range(5):
+            log = LogStoreTable(self.client, store, self.test.bucket, self.test.prefix, scheme)
             log.commit(version, commit(version))
 
     def names(self) -> list[str]:
@@ -140,6 +140,18 @@ def test_a_session_without_the_log_store_takes_no_lock_and_a_script_runs_once(lo
     assert "FAILED" in again
     assert "already exist" in again
     assert log_store.names() == before
+
+
+def test_a_lock_of_another_store_and_scheme_is_seen_and_is_none(log_store: Trial) -> None:
+    if "other_log" not in log_store.client.dynamodb("ListTables")["TableNames"]:
+        create_store(log_store.client, Store("other_log", "log_store"))
+    CommitStore.objects.create(connection=log_store.levee.connection, name="other_log", kind="log_store")
+    log_store.commit("other_log", "s3")
+
+    outcome = log_store.look()
+
+    assert outcome.state is State.NO_LOCK
+    assert f"{log_store.test.uri.replace('s3a:', 's3:')} in other_log" in outcome.sentence
 
 
 def test_what_was_proven_in_time_stays_said(log_store: Trial) -> None:
