@@ -23,7 +23,7 @@ from sandbox.spark_tables import SparkLake, delta_path
 from tests.conformance.console import Console, SparkOfLevee
 from tests.conformance.coordinated import Coordinated
 from tests.conformance.old_deltalake import OldDeltalake, OldDeltalakeError
-from tests.iam.evaluating import Asked, actions_of, allows, refused, resources_of, without, without_resource
+from tests.iam.evaluating import Asked, actions_of, allows, refused, resources_of, without
 from tests.iam.recording import ACCOUNT, OWN, Recorder, recording
 
 pytestmark = pytest.mark.spark
@@ -96,7 +96,7 @@ def assert_least(document: dict[str, Any], asked: list[Asked]) -> None:
     """All that was asked is allowed, and without any one action, or any one resource, something of it is not."""
     assert refused(document, asked) == []
     assert {one for one in actions_of(document) if not refused(without(document, one), asked)} == set()
-    assert {one for one in resources_of(document) if not refused(without_resource(document, one), asked)} == set()
+    assert {one for one in resources_of(document) if not refused(without(document, one), asked)} == set()
 
 
 def do_all_that_a_writer_does(table: Coordinated, wire: Wire) -> None:

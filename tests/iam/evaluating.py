@@ -42,22 +42,14 @@ def actions_of(document: Mapping[str, Any]) -> set[str]:
     return {action for one in document["Statement"] for action in _listed(one["Action"])}
 
 
-def without(document: Mapping[str, Any], action: str) -> dict[str, Any]:
-    """The same policy with one action taken out of every statement."""
-    statements = [
-        {**one, "Action": [a for a in _listed(one["Action"]) if a != action]} for one in document["Statement"]
-    ]
-    return {**document, "Statement": statements}
-
-
 def resources_of(document: Mapping[str, Any]) -> set[str]:
     return {resource for one in document["Statement"] for resource in _listed(one["Resource"])}
 
 
-def without_resource(document: Mapping[str, Any], resource: str) -> dict[str, Any]:
-    """The same policy with one resource taken out of every statement."""
+def without(document: Mapping[str, Any], taken: str) -> dict[str, Any]:
+    """The same policy with one action, or one resource, taken out of every statement."""
     statements = [
-        {**one, "Resource": [arn for arn in _listed(one["Resource"]) if arn != resource]}
+        {**one, **{part: [each for each in _listed(one[part]) if each != taken] for part in ("Action", "Resource")}}
         for one in document["Statement"]
     ]
     return {**document, "Statement": statements}

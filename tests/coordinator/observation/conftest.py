@@ -32,6 +32,14 @@ def connection(db, endpoint, written) -> Connection:  # noqa: F811
 
 
 @pytest.fixture
+def coordinator(written, connection) -> str:
+    """The name of a DynamoDB table for coordinators' registrations, which is declared."""
+    name: str = written.coordinator()
+    connection.stores.create(name=name, kind="commit_coordinator")
+    return name
+
+
+@pytest.fixture
 def observe(connection, lake):  # noqa: F811
     """One pass; returns its result."""
 

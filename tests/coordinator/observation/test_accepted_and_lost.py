@@ -85,13 +85,11 @@ LEFT_BY_A_DROPPED_TABLE = {"acceptingCommits": {"BOOL": False}, "tableTimestamp"
 
 
 @pytest.mark.parametrize("registration", [UNUSED, LEFT_BY_A_DROPPED_TABLE], ids=["unused", "of a dropped table"])
-def test_a_registration_of_no_commit_of_this_table_speaks_of_no_version(written, connection, observe, registration):
-    store = written.coordinator()
-    connection.stores.create(name=store, kind="commit_coordinator")
+def test_a_registration_of_no_commit_of_this_table_speaks_of_no_version(written, coordinator, observe, registration):
     written.table(ORDERS, commits=3, log_store=True)
     written.pending(ORDERS, 3)
     item = registration_item(3, path={"S": written.uri(ORDERS)}, **registration)
-    written.dynamodb.put_item(TableName=store, Item=item)
+    written.dynamodb.put_item(TableName=coordinator, Item=item)
     observe()
     written.drop_entries(ORDERS, 3)
 

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connections
 
-from coordinator.models import Commit, DeltaTable, Entry, TableFinding
+from coordinator.models import Commit, DeltaTable, Entry, ProvenanceRow, TableFinding
 from coordinator.observation import passes
 from coordinator.observation.passes import observe_connection, observe_one_table
 from coordinator.observation.workers import TICK_SECONDS, Stopped, Workers
 from lake.delta.uri import TableUri
+from tests.builders.delta import commit_bytes, commit_info
 from tests.waiting import scaled
 
 pytestmark = pytest.mark.postgres("upserts")
@@ -56,15 +57,21 @@ def test_a_table_and_its_lake_may_be_looked_at_at_once(written, connection, lake
     assert TableFinding.objects.filter(code="C2", resolved_at=None).count() == 1
 
 
-def test_two_first_readings_of_one_table_are_one_table(written, connection, lake):
+def test_two_first_readings_are_one_table_and_keep_what_the_first_one_saw(written, connection, lake):
     uri = TableUri.parse(written.table("sales/orders", commits=3, log_store=True))
     written.pending("sales/orders", 3)
     survey = passes.survey_for_one_table(connection, lake)
-    both = [passes.read_table(lake, survey, passes.target_of(connection, uri)) for _ in range(2)]
+    target = passes.target_of(connection, uri)
+    first = passes.read_table(lake, survey, target)
+    written.commit("sales/orders", 2, commit_bytes(commit_info("MERGE")))
+    second = passes.read_table(lake, survey, target)
+    kept = []
 
-    for reading in both:
+    for reading in (first, second):
         assert passes.save_readings(connection, [reading]) == 0
+        kept.append(list(ProvenanceRow.objects.order_by("version").values()))
 
+    assert kept[0] == kept[1]
     assert (DeltaTable.objects.count(), Entry.objects.count()) == (1, 4)
     assert TableFinding.objects.filter(code="C2").count() == 1
 

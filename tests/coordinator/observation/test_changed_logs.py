@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from coordinator.models import Commit
+from coordinator.models import Commit, ProvenanceRow
 from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, crc_bytes, first_commit_bytes
 from tests.builders.moto_lake import commit_body
 from tests.coordinator.observation.accepted_and_lost import ORDERS, file, log, state, temp, the_table
@@ -22,6 +22,7 @@ def test_a_table_made_again_leaves_nothing_of_the_old_one(written, observe):
     table = the_table()
     assert (table.published_version, table.accepted_version, table.oldest_version) == (0, 0, 0)
     assert (table.commits.count(), table.entries.count()) == (1, 0)
+    assert list(ProvenanceRow.objects.values_list("version", "store", "absent_at")) == [(0, "", None)]
     assert table.properties == {"delta.appendOnly": "true"}
     assert (table.mechanism, table.store, table.lock_domains) == ("single_driver", None, [])
 

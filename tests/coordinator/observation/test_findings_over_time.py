@@ -43,19 +43,6 @@ def test_a_finding_that_comes_back_is_opened_anew(written, observe):
     assert rows[1] is None
 
 
-def test_a_table_that_has_gone_has_no_open_findings(written, observe):
-    written.table("sales/orders", commits=1)
-    written.pending("sales/orders", 1)
-    observe()
-    written.wipe("sales/orders")
-    written.drop_entries("sales/orders", 1)
-
-    observe()
-
-    assert DeltaTable.objects.get().gone_at is not None
-    assert not TableFinding.objects.filter(resolved_at=None).exists()
-
-
 def test_a_finding_below_the_tail_stays_open_while_commits_go_on(written, observe):
     written.table("sales/orders", commits=30)
     written.delete("sales/orders/_delta_log/00000000000000000005.json")

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.db import DatabaseError
 
-from coordinator.models import Commit, CommitStore, DeltaTable, TableFinding, Watch
+from coordinator.models import Commit, DeltaTable, TableFinding, Watch
 from coordinator.observation import saving
 from tests.builders.delta import commit_bytes, commit_info, metadata, protocol, registration_item
 
@@ -78,9 +78,7 @@ REGISTRATIONS = [
 NAMES = ("%00.json", "\u202e.json", "99999999999999999999.json", f"{2**63 - 1:020d}.json", ".tmp/\x01")
 
 
-def test_whatever_log_and_items_say_is_stored_as_it_fits(written, observe, connection, neighbour):
-    coordinator = written.coordinator()
-    CommitStore.objects.create(connection=connection, name=coordinator, kind="commit_coordinator")
+def test_whatever_log_and_items_say_is_stored_as_it_fits(written, observe, coordinator, neighbour):
     for number, words in enumerate(WORDS):
         written.table(f"words/{number}", commits=2)
         written.commit(f"words/{number}", 2, commit_bytes(words))

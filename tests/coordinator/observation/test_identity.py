@@ -6,8 +6,7 @@ from coordinator.models import CommitStore, DeltaTable, Entry
 from coordinator.observation.passes import observe_one_table
 from lake.delta.facts import LockDomain
 from lake.delta.uri import TableUri
-from tests.builders.delta import UUID, registration_item
-from tests.builders.moto_lake import commit_body
+from tests.builders.delta import UUID
 from tests.coordinator.observation.accepted_and_lost import ORDERS, open_codes, the_table
 
 LARGE = 10_000_000
@@ -137,27 +136,3 @@ def test_a_url_of_delta_rs_is_asked_for_where_no_scan_has_shown_it(written, conn
         observe()
 
     assert [(one.version, one.code) for one in Entry.objects.all()] == [(1, "C4")]
-
-
-@pytest.fixture
-def coordinators(written, connection) -> list[str]:
-    names = [written.coordinator(), written.coordinator("second")]
-    for name in names:
-        CommitStore.objects.create(connection=connection, name=name, kind=CommitStore.Kind.COMMIT_COORDINATOR)
-    return names
-
-
-def test_two_coordinators_of_one_path_are_unsafe_and_both_kept(written, observe, coordinators):
-    one, other = coordinators
-    written.coordinated(ORDERS, one, 3)
-    staged = registration_item(3, (3,), tableId={"S": UUID}, path={"S": written.uri(ORDERS)})
-    written.dynamodb.put_item(TableName=other, Item=staged)
-    written.put(f"{ORDERS}/_delta_log/_staged_commits/{3:020d}.{UUID}.json", commit_body(3))
-
-    observe()
-
-    table = the_table()
-    assert (table.state, table.accepted_version) == ("unsafe", 3)
-    assert "two-coordinators" in open_codes()
-    assert {item["store"] for item in table.registrations} == {one, other}
-    assert stored() == [(3, other, "K3")]

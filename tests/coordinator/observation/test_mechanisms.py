@@ -2,19 +2,13 @@
 
 import pytest
 
-from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.models import CommitStore, DeltaTable, Entry, ProvenanceRow
 from lake.delta.facts import LockDomain
-from tests.builders.delta import registration_item
+from tests.builders.delta import EPOCH_MS, UUID, registration_item
+from tests.builders.moto_lake import commit_body
 from tests.coordinator.observation.accepted_and_lost import the_table
 
 LARGE = 1_000_000
-
-
-@pytest.fixture
-def coordinator(written, connection) -> str:
-    name = written.coordinator()
-    CommitStore.objects.create(connection=connection, name=name, kind="commit_coordinator")
-    return name
 
 
 @pytest.fixture
@@ -111,19 +105,6 @@ def test_one_commit_under_two_schemes_is_two_findings_and_two_entries(written, o
     assert len(open_keys) == len(set(open_keys))
 
 
-def test_a_pending_commit_under_a_path_with_a_slash_is_read_in_a_large_store(written, observe):
-    written.table("sales/orders", commits=2)
-    for version in range(2):
-        written.entry("sales/orders", version, tablePath={"S": written.uri("sales/orders/")})
-    observe()
-    CommitStore.objects.update(scanned_items=LARGE)
-    written.entry("sales/orders", 2, tablePath={"S": written.uri("sales/orders/")}, complete={"S": "false"})
-
-    observe()
-
-    assert the_table().accepted_version == 2
-
-
 def test_an_unbackfilled_commit_is_stored_with_its_staged_file_until_it_is_backfilled(written, observe, coordinator):
     written.coordinated("sales/orders", coordinator, commits=2, unbackfilled=(2, 3))
 
@@ -133,7 +114,13 @@ def test_an_unbackfilled_commit_is_stored_with_its_staged_file_until_it_is_backf
     assert (table.mechanism, table.published_version, table.accepted_version) == ("coordinated_commits", 1, 3)
     assert (table.state, table.unpublished_count, table.store.name) == ("unbackfilled", 2, coordinator)
     entries = Entry.objects.filter(table=table, store__name=coordinator).order_by("version")
-    assert [(entry.version, entry.code, entry.file_present) for entry in entries] == [(2, "K3", True), (3, "K3", True)]
+    assert list(entries.values_list("version", "code", "published", "file_present")) == [
+        (2, "K3", False, True),
+        (3, "K3", False, True),
+    ]
+    waiting = ProvenanceRow.objects.get(version=3)
+    assert (waiting.store, waiting.file_name) == (coordinator, f"{3:020d}.{UUID}.json")
+    assert (waiting.accepted_timestamp, waiting.accepted_size) == (EPOCH_MS + 3, len(commit_body(3)))
 
     for version in (2, 3):
         written.commit("sales/orders", version)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from coordinator.models import Commit, Entry, ObservationPass, Watch
-from tests.coordinator.observation.accepted_and_lost import the_table
+from coordinator.models import ObservationPass, Watch
+from tests.coordinator.observation.accepted_and_lost import open_codes, the_table
 
 pytestmark = pytest.mark.postgres("upserts")
 
@@ -22,19 +22,6 @@ def test_a_single_driver_table_is_found_below_a_watched_prefix(written, observe)
     assert (record.tables_seen, record.requests) == (1, result.requests)
 
 
-def test_a_pending_commit_is_stored_with_its_entry_and_temp_file(written, observe):
-    written.table("sales/orders", commits=3, log_store=True)
-    written.pending("sales/orders", 3)
-
-    observe()
-
-    table = the_table()
-    assert (table.mechanism, table.published_version, table.accepted_version) == ("log_store", 2, 3)
-    entry = Entry.objects.get(version=3)
-    assert (entry.code, entry.complete, entry.published, entry.file_present) == ("C2", False, False, True)
-    assert table.findings.get(code="C2").resolved_at is None
-
-
 def test_a_table_known_only_to_the_log_store_is_found(written, observe):
     Watch.objects.all().delete()
     written.table("elsewhere/clicks", log_store=True)
@@ -44,23 +31,13 @@ def test_a_table_known_only_to_the_log_store_is_found(written, observe):
     assert the_table().uri == written.uri("elsewhere/clicks")
 
 
-def test_a_new_commit_is_read_from_the_tail_alone(written, observe):
-    written.table("sales/orders", commits=3)
-    observe()
-    written.commit("sales/orders", 3)
-
-    result = observe()
-
-    assert (result.tables_changed, the_table().published_version) == (1, 3)
-    assert list(Commit.objects.values_list("version", flat=True)) == [3, 2, 1, 0]
-
-
-def test_a_table_that_vanishes_is_gone_until_it_comes_back(written, observe):
+def test_a_table_that_vanishes_is_gone_without_a_finding_until_it_comes_back(written, observe):
     written.table("sales/orders", commits=1)
     observe()
     written.delete("sales/orders/_delta_log/00000000000000000000.json")
+    assert open_codes() == {"single-driver"}
     observe()
-    assert the_table().gone_at is not None
+    assert (the_table().gone_at is not None, open_codes()) == (True, set())
     written.table("sales/orders", commits=2)
 
     observe()
@@ -77,17 +54,6 @@ def test_a_missing_bucket_is_said_and_the_rest_goes_on(written, observe, connect
     assert "NoSuchBucket" in Watch.objects.get(uri__contains="no-such").error_code
     assert any("no-such-bucket-anywhere" in problem for problem in result.problems)
     assert the_table().state == "healthy"
-
-
-def test_only_the_commits_that_the_log_holds_are_kept(written, observe):
-    written.table("sales/orders", commits=8)
-    observe()
-    for version in (0, 1, 2, 3, 4, 7):
-        written.delete(f"sales/orders/_delta_log/{version:020d}.json")
-
-    observe(in_full=True)
-
-    assert sorted(Commit.objects.values_list("version", flat=True)) == [5, 6]
 
 
 def test_two_copies_that_differ_are_evidence_with_their_first_difference(written, observe):

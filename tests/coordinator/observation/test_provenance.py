@@ -2,17 +2,12 @@
 
 from django.utils import timezone
 
-from coordinator.models import DeltaTable, ProvenanceRow, TableFinding
-from coordinator.observation.passes import survey_for_one_table, target_of
-from coordinator.observation.saving import save_readings
-from coordinator.observation.second_look import read_table
-from lake.delta.uri import TableUri
+from coordinator.models import Commit, DeltaTable, ProvenanceRow, TableFinding
 from tests.builders.delta import (
     UUID,
     checkpoint_bytes,
     commit_bytes,
     commit_info,
-    first_commit_bytes,
 )
 from tests.coordinator.observation.accepted_and_lost import ORDERS, file, in_a_day, log, state, temp
 
@@ -112,7 +107,7 @@ def test_clean_up_keeps_what_an_item_still_names(written, observe):
     assert sorted(ProvenanceRow.objects.values_list("version", flat=True)) == [2, 4, 5]
 
 
-def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
+def test_versions_that_vanish_without_a_checkpoint_are_remembered_and_their_commits_are_not(written, observe):
     written.table(ORDERS, commits=6)
     observe()
     for version in (0, 1, 4, 5):
@@ -121,22 +116,7 @@ def test_versions_that_vanish_without_a_checkpoint_are_kept(written, observe):
     observe(in_full=True)
 
     assert ProvenanceRow.objects.count() == 6
-
-
-def test_a_table_made_again_takes_nothing_over(written, observe):
-    written.table(ORDERS, commits=5, log_store=True)
-    observe()
-    written.wipe(ORDERS)
-    written.drop_entries(ORDERS, *range(5))
-    written.commit(ORDERS, 0, first_commit_bytes(table_id="another"))
-    written.commit(ORDERS, 1, commit_bytes(commit_info("MERGE")))
-
-    observe()
-
-    assert sorted(ProvenanceRow.objects.values_list("version", "store", "absent_at")) == [
-        (0, "", None),
-        (1, "", None),
-    ]
+    assert sorted(Commit.objects.values_list("version", flat=True)) == [2, 3]
 
 
 def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_seen(written, observe):
@@ -150,34 +130,6 @@ def test_a_table_of_which_it_is_not_known_whether_it_is_the_same_keeps_what_was_
 
     assert list(ProvenanceRow.objects.order_by("version").values()) == before
     assert any(problem["place"] == "metaData.id" for problem in DeltaTable.objects.get().problems)
-
-
-def test_a_coordinated_commit_is_kept_with_its_staged_file(written, observe, connection):
-    store = written.coordinator()
-    connection.stores.create(name=store, kind="commit_coordinator")
-    written.coordinated(ORDERS, store, commits=3, unbackfilled=[3])
-
-    observe()
-
-    waiting = seen(3)
-    assert (waiting.store, waiting.file_name) == (store, f"{3:020d}.{UUID}.json")
-    assert waiting.accepted_timestamp == 1_767_225_600_003
-    assert waiting.accepted_size == len(commit_bytes(commit_info()))
-
-
-def test_two_first_readings_keep_what_the_first_one_saw(written, connection, lake):
-    written.table(ORDERS, commits=3, log_store=True)
-    target = target_of(connection, TableUri.parse(written.uri(ORDERS)))
-    survey = survey_for_one_table(connection, lake)
-    first = read_table(lake, survey, target, in_full=True)
-    written.commit(ORDERS, 2, commit_bytes(commit_info("MERGE")))
-    second = read_table(lake, survey, target, in_full=True)
-    save_readings(connection, [first])
-    before = list(ProvenanceRow.objects.order_by("version").values())
-
-    save_readings(connection, [second])
-
-    assert list(ProvenanceRow.objects.order_by("version").values()) == before
 
 
 def test_what_was_seen_goes_with_its_table(written, observe, connection):

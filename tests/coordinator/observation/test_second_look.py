@@ -133,7 +133,9 @@ def test_a_lost_file_is_raised_in_one_pass(log_store, written, observe):
     assert (the_table().state, open_keys()) == ("blocked", ["C6@1", "unreadable", "version-hole@1"])
 
 
-def test_a_second_look_that_is_refused_leaves_the_table_being_checked(log_store, written, observe, second_refused):
+def test_a_refused_second_look_leaves_the_table_being_checked_until_the_next_pass_raises_it_without_one(
+    log_store, written, guard, observe, second_refused
+):
     written.delete(log_store.file(1))
 
     observe()
@@ -146,14 +148,7 @@ def test_a_second_look_that_is_refused_leaves_the_table_being_checked(log_store,
     assert not TableFinding.objects.filter(severity="critical").exists()
     assert [one.severity for one in table_problems(NOW) if "being checked" in one.headline] == ["info"]
 
-
-def test_what_is_being_checked_is_raised_by_the_next_pass_without_a_second_look(
-    log_store, written, guard, observe, second_refused
-):
-    written.delete(log_store.file(1))
-    observe()
     second_refused()
-
     observe()
 
     assert the_table().state == "blocked"

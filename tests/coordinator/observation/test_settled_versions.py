@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from coordinator.models import Commit, DeltaTable, ProvenanceRow, TableFinding
+from coordinator.models import Commit, ProvenanceRow, TableFinding
 from tests.builders.delta import add, commit_bytes, commit_info
 from tests.builders.moto_lake import commit_body
 from tests.coordinator.observation.accepted_and_lost import ORDERS, file, in_a_day, state, temp
@@ -58,37 +58,6 @@ def test_the_same_bytes_with_an_etag_of_another_kind_are_no_overwriting(written,
 
     assert open_findings() == []
     assert not any(call.operation == "GetObject" and call.target.endswith(file(2)) for call in guard.calls)
-
-
-def test_a_newest_version_that_is_lost_after_its_entry_has_expired_is_found(written, observe):
-    written.table(ORDERS, commits=4, log_store=True)
-    observe()
-    written.drop_entries(ORDERS, *range(6))
-    observe()
-    written.delete(file(3))
-
-    observe()
-
-    assert open_findings() == [("vanished", 3)]
-    table = DeltaTable.objects.get()
-    assert (table.published_version, table.state) == (2, "unsafe")
-    assert "Version 3 was published and is gone" in table.summary
-
-
-def test_a_commit_that_was_never_seen_published_is_found_after_its_entry_and_temp_file_have_gone(written, observe):
-    written.table(ORDERS, commits=4, log_store=True)
-    written.pending(ORDERS, 4)
-    observe()
-    written.entry(ORDERS, 4)
-    written.delete(temp(4))
-    observe()
-    written.drop_entries(ORDERS, *range(5))
-
-    observe()
-    observe()
-
-    assert open_findings() == [("vanished", 4)]
-    assert state() == "unsafe"
 
 
 def test_a_log_that_was_rewound_and_grown_between_two_looks_is_the_same_table(written, observe):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import DeltaTable
 from tests.builders.delta import commit_bytes, commit_info, metadata, protocol
 from tests.builders.moto_lake import MotoLake, commit_body
 from tests.coordinator.observation.accepted_and_lost import ORDERS, open_codes, temp, the_table
@@ -58,10 +58,8 @@ def test_a_clean_up_of_its_temp_files_makes_it_no_single_drivers_table(written, 
 
 
 def test_a_table_that_left_its_coordinator_is_looked_at_whole_for_what_guards_it_now(
-    written, observe, connection
+    written, observe, coordinator
 ) -> None:
-    coordinator = written.coordinator()
-    CommitStore.objects.create(connection=connection, name=coordinator, kind="commit_coordinator")
     written.coordinated(ORDERS, coordinator)
     written.put(temp(0), b"x")
     observe()

@@ -122,8 +122,6 @@ def test_an_s3_without_intelligent_tiering_has_no_archive_tiers(stub, stub_lake,
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
-        Reply(body=b""),
         Reply(body=b"<Something>else</Something>"),
         Reply(body=b"<ListBucketIntelligentTieringConfigurationsOutput>"),
         Reply(

@@ -41,10 +41,6 @@ def test_an_object_of_another_etag_stays(lake, bucket):
     assert lake.s3.get(bucket, "k").data == b"1"
 
 
-def test_deleting_what_has_gone_is_no_error(lake, bucket):
-    assert lake.s3.delete(bucket, "k", etag="0" * 32).etag == ""
-
-
 def test_an_item_is_updated_while_its_condition_holds(lake, dynamodb, log_store):
     dynamodb.put_item(TableName=log_store, Item=PENDING)
     written = complete(lake, log_store)

@@ -21,7 +21,6 @@ from tests.builders.delta import (
     add,
     checkpoint_bytes,
     commit_bytes,
-    commit_info,
     metadata,
     protocol,
 )
@@ -129,12 +128,6 @@ def test_a_v2_checkpoint_in_json_is_read():
     found = state(data, f"{10:020d}.checkpoint.{UUID}.json")
     assert (found.version, found.protocol, found.metadata.table_id) == (10, ProtocolAction(3, 7), UUID)
     assert found.problems == ()
-
-
-def test_a_v2_checkpoint_in_json_that_is_cut_off_is_named_with_its_line():
-    name = f"{10:020d}.checkpoint.{UUID}.json"
-    found = state(commit_bytes(commit_info(), protocol(), metadata())[:-9], name)
-    assert [problem.place for problem in found.problems] == [f"{name} line 3"]
 
 
 def test_an_empty_checkpoint_is_a_problem():

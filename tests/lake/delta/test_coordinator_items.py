@@ -3,7 +3,6 @@ from hypothesis import given
 
 from lake.delta.coordinator_items import read_registration
 from lake.delta.facts import CoordinatorCommit, Registration
-from lake.delta.names import MAX_VERSION
 from lake.delta.wire import MOST_PROBLEMS
 from tests.builders.delta import EPOCH_MS, UUID, coordinator_commit, registration_item
 from tests.lake.delta.strategies import items
@@ -46,14 +45,6 @@ def test_a_boolean_of_another_type_is_unknown(attribute, value):
     registration = read_registration(registration_item(3, **{attribute: value}), "commits")
     assert None in (registration.accepting_commits, registration.has_accepted_commits)
     assert registration.problems[0].startswith(f"{attribute} is ")
-
-
-@pytest.mark.parametrize("attribute", ["tableVersion", "tableTimestamp", "schemaVersion"])
-@pytest.mark.parametrize("value", [{"N": "-1"}, {"N": str(MAX_VERSION + 1)}, {"N": "2.5"}, {"S": "3"}])
-def test_a_number_that_cannot_be_is_unknown(attribute, value):
-    registration = read_registration(registration_item(3, **{attribute: value}), "commits")
-    assert registration.problems[0].startswith(f"{attribute} is ")
-    assert None in (registration.table_version, registration.table_timestamp, registration.schema_version)
 
 
 @pytest.mark.parametrize("value", [{"S": "[]"}, {"M": {}}, {"SS": ["a"]}, {"L": "x"}, None])

