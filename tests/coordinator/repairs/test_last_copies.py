@@ -114,18 +114,6 @@ def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy
     assert not any("_delta_log/.tmp/" in str(plan) for plan in planned.result["plans"])
 
 
-def test_a_temp_file_that_its_entry_does_not_name_is_deleted_and_proven(console: Console) -> None:
-    table = console.pending()
-    loser = f"sales/orders/_delta_log/.tmp/{3:020d}.json.loser"
-    console.lake.put(loser, commit_bytes(commit_info("MERGE", timestamp=int(time.time() * 1_000))))
-
-    job = console.run(console.repair(table, plan_of(console, table)))
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    assert loser not in console.objects()
-    assert console.temp_key("sales/orders", 3) in console.objects()
-
-
 def test_the_staged_file_of_an_accepted_downgrade_is_not_deleted_unasked(console: Console) -> None:
     written = console.lake
     downgrade = commit_bytes(commit_info("DROP FEATURE", in_commit_timestamp=EPOCH_MS + 6), metadata(), protocol())
