@@ -42,8 +42,13 @@ def _members(value: Any, kind: Any, place: str) -> list[str]:
     return told + [one for name in common for one in missing(value[name], wanted[name], f"{place}.{name}")]
 
 
-def printed(*words: str) -> Any:
+def printed(*words: str, **options: Any) -> Any:
     """The document that a command prints."""
+    return json.loads(said(*words, "--json", **options))
+
+
+def said(*words: str, **options: Any) -> str:
+    """The text that a command prints."""
     out = StringIO()
-    call_command(*words, "--json", stdout=out)
-    return json.loads(out.getvalue())
+    call_command(*words, stdout=out, stderr=StringIO(), **options)
+    return out.getvalue()

@@ -110,11 +110,11 @@ class MotoLake:
         for found in self.s3.list_objects_v2(Bucket=self.bucket, Prefix=f"{root}/").get("Contents", []):
             self.delete(found["Key"])
 
-    def drop_entries(self, root: str, *versions: int) -> None:
+    def drop_entries(self, root: str, *versions: int, store: str = "") -> None:
         """What TTL does to entries, or somebody by hand."""
         for version in versions:
             key = {"tablePath": {"S": self.uri(root)}, "fileName": {"S": f"{version:020d}.json"}}
-            self.dynamodb.delete_item(TableName=self.log_store, Key=key)
+            self.dynamodb.delete_item(TableName=store or self.log_store, Key=key)
 
 
 def commit_body(version: int) -> bytes:

@@ -7,7 +7,7 @@ from coordinator.models import CommitStore, DeltaTable
 from tests.coordinator.coordination.desk import Desk
 from tests.coordinator.coordination.fake_spark import FakeSpark
 from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
-from tests.coordinator.repairs.conftest import console  # noqa: F401
+from tests.coordinator.repairs.conftest import client, console  # noqa: F401
 from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
 
 

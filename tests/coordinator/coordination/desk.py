@@ -1,14 +1,12 @@
 """What an operator does with coordination, in one line each: by actions, and by pages as a browser uses them."""
 
-import re
-from html import unescape
 from typing import Any
 
 from django.test import Client
 
 from coordinator.coordination import actions
 from coordinator.coordination.checks import CoordinationRequest, Operation
-from coordinator.coordination.confirmed import CHECK_KIND, checks_of
+from coordinator.coordination.confirmed import checks_of
 from coordinator.models import DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
@@ -18,7 +16,7 @@ from tests.builders.delta import UUID, coordinator_commit
 from tests.builders.people import actor
 from tests.coordinator.coordination.fake_spark import FakeSpark
 from tests.coordinator.repairs.console import Console
-from tests.dashboard.web.markup import flat
+from tests.coordinator.repairs.pages import plan_page
 
 ROOT = "sales/orders"
 
@@ -79,22 +77,4 @@ class Desk:
     def checks_page(self, client: Client, table: DeltaTable, operation: str, **asked: Any) -> str:
         """Post the first form, let the worker check, and return the address of the page."""
         given = {"store": self.store} if operation == "enable" else {}
-        answer = client.post(f"/tables/{table.pk}/coordination/{operation}/", given | asked)
-        assert answer.status_code == 303, body(answer)
-        self.run(Job.objects.filter(kind=CHECK_KIND).latest("created_at"))
-        return str(answer["Location"])
-
-
-def body(answer: Any) -> str:
-    return unescape(flat(answer))
-
-
-def hidden(html: str, address: str) -> dict[str, str]:
-    """The hidden fields of the form that posts to an address."""
-    form = html.partition(f'action="{address}"')[2].partition("</form>")[0]
-    assert form, f"no form posts to {address}"
-    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
-
-
-def confirm(client: Client, address: str, **typed: str) -> Any:
-    return client.post(address, hidden(body(client.get(address)), address) | typed)
+        return plan_page(client, self.console, f"/tables/{table.pk}/coordination/{operation}/", given | asked)

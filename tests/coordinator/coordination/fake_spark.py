@@ -1,13 +1,11 @@
 """A Spark that writes by hand what Delta would, step by step, and can be stopped at each."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from coordinator.coordination.features import COORDINATED
 from dashboard.jobs.context import JobCancelled
-from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
 from lake.spark.jobs import (
     create_table,
     drop_coordinated_commits,
@@ -16,7 +14,15 @@ from lake.spark.jobs import (
     remove_leftover_feature,
 )
 from lake.spark.messages import SparkError, SparkJob, SparkOutcome, SparkProgress, SparkStep
-from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info, metadata, protocol, registration_item
+from tests.builders.delta import (
+    EPOCH_MS,
+    commit_bytes,
+    commit_info,
+    coordinator_properties,
+    metadata,
+    protocol,
+    registration_item,
+)
 from tests.builders.moto_lake import MotoLake
 
 START = "Start Spark"
@@ -55,9 +61,9 @@ class FakeSpark:
         self.asked.append(job)
         params = dict(job.params)
         try:
-            for name, effect in [(START, _nothing), *self._steps(job.kind, params)]:
+            for name, effect in [(START, lambda _: None), *self._steps(job.kind, params)]:
                 on_progress(SparkProgress(name))
-                self.at.get(name, _ignore)()
+                self.at.get(name, lambda: None)()
                 check()
                 effect(params)
         except SparkEnds as end:
@@ -112,13 +118,8 @@ class FakeSpark:
         self.lake.dynamodb.put_item(TableName=params["store"], Item=item)
 
     def _convert(self, params: dict[str, Any]) -> None:
-        conf = {"dynamoDBTableName": params["store"], "dynamoDBEndpoint": params["endpoint"]}
-        properties = {
-            COORDINATOR: "dynamodb",
-            COORDINATOR_CONF: json.dumps(conf),
-            TABLE_CONF: json.dumps({"tableId": table_id(params["table"])}),
-            "delta.enableInCommitTimestamps": "true",
-        }
+        properties = coordinator_properties(params["store"], params["endpoint"], table_id(params["table"]))
+        properties |= {"delta.enableInCommitTimestamps": "true"}
         self._commit(params, metadata(properties=properties), _protocol(FEATURES))
 
     def _leave(self, params: dict[str, Any]) -> None:
@@ -190,11 +191,3 @@ def cancelled() -> None:
 def _protocol(features: Any) -> Any:
     reader = [one for one in features if one == "vacuumProtocolCheck"]
     return protocol(3, 7, readerFeatures=reader, writerFeatures=list(features))
-
-
-def _nothing(_: dict[str, Any]) -> None:
-    return
-
-
-def _ignore() -> None:
-    return

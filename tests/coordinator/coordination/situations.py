@@ -9,8 +9,9 @@ from coordinator.coordination.situation import DescribedStore, RecentWriter, Sit
 from coordinator.protocols.diagnosis import diagnose
 from coordinator.repairs.facts import RepairFacts
 from coordinator.repairs.planning import plan_repairs
-from lake.delta.coordinator_properties import COORDINATOR, COORDINATOR_CONF, TABLE_CONF
+from lake.delta.coordinator_properties import COORDINATOR_CONF
 from lake.delta.facts import Mechanism, TableFacts
+from tests.builders.delta import coordinator_properties
 from tests.builders.facts import TABLE_ID, URI, entry, listing, log_store_facts, protocol, registration, table_facts
 
 REGION = "eu-west-1"
@@ -22,11 +23,7 @@ FEATURES = ("coordinatedCommits-preview", "inCommitTimestamp", "vacuumProtocolCh
 def conf(**keys: Any) -> dict[str, str]:
     """The three properties of a coordinated table; `keys` change the coordinator's JSON."""
     where = {"dynamoDBTableName": "commits", "dynamoDBEndpoint": ENDPOINT} | keys
-    return {
-        COORDINATOR: "dynamodb",
-        COORDINATOR_CONF: json.dumps(where),
-        TABLE_CONF: json.dumps({"tableId": TABLE_ID}),
-    }
+    return coordinator_properties("commits", ENDPOINT, TABLE_ID) | {COORDINATOR_CONF: json.dumps(where)}
 
 
 def coordinated(properties: dict[str, str] | None = None, **item: Any) -> TableFacts:

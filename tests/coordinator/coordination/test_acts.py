@@ -1,11 +1,8 @@
 """Enable, drop, create and leftovers from confirmation to proof, of one table and of many, and what refuses them."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils.dateparse import parse_datetime
 
-from changes.gate import NameNotTyped, NotConfirmed
+from changes.gate import NotConfirmed
 from coordinator.coordination import actions
 from coordinator.coordination.checks import Operation
 from coordinator.coordination.confirmed import VERBS, ChecksFailed, PreflightNeeded
@@ -17,6 +14,7 @@ from lake.spark.jobs import drop_coordinated_commits, enable_coordinated_commits
 from tests.builders.people import actor
 from tests.coordinator.coordination.desk import ROOT, last_audit, unpublish
 from tests.coordinator.coordination.fake_spark import CONVERT, ends, table_id
+from tests.coordinator.repairs.console import made_too_long_ago
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ENABLE, DROP, CREATE, LEFTOVERS = Operation.ENABLE, Operation.DROP, Operation.CREATE, Operation.LEFTOVERS
@@ -94,25 +92,18 @@ def test_nothing_is_queued_without_the_statement_or_with_other_checks(desk, plai
     assert last_audit("refused").action == "table.enable-coordination"
 
 
-def test_a_drop_needs_the_tables_name(desk, coordinated) -> None:
+def test_checks_older_than_fifteen_minutes_are_not_confirmed(desk, coordinated) -> None:
     checked = desk.checked(desk.change(DROP, coordinated))
-
-    with pytest.raises(NameNotTyped, match=r"sales\.orders"):
-        desk.act(checked, confirm="sales.order")
-
-
-def test_checks_older_than_fifteen_minutes_are_not_confirmed(desk, coordinated, age) -> None:
-    checked = desk.checked(desk.change(DROP, coordinated))
-    age(checked)
+    made_too_long_ago(checked)
 
     with pytest.raises(PreflightNeeded):
         desk.act(checked)
 
 
-def test_a_job_that_waited_too_long_changes_nothing(desk, plain, age) -> None:
+def test_a_job_that_waited_too_long_changes_nothing(desk, plain) -> None:
     checked = desk.checked(desk.change(ENABLE, plain))
     job = desk.act(checked)
-    age(checked)
+    made_too_long_ago(checked)
 
     job = desk.run(job)
 
@@ -210,16 +201,3 @@ def test_the_audit_row_of_each_of_many_has_the_requests_that_wrote(desk) -> None
     assert desk.run(many(desk, [table], DROP)).state == "succeeded"
     [row] = AuditEntry.objects.filter(action=VERBS[DROP], target_type="table", outcome="done")
     assert row.aws_request_ids
-
-
-@pytest.fixture
-def age():
-    """Make checks sixteen minutes older."""
-
-    def make(job: Job) -> None:
-        read = parse_datetime(job.result["read_at"])
-        assert read is not None
-        job.result["read_at"] = (read - timedelta(minutes=16)).isoformat()
-        job.save(update_fields=["result"])
-
-    return make

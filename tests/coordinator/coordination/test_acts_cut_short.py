@@ -14,13 +14,7 @@ from dashboard.jobs import lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext
 from lake.aws.access import Lake
 from lake.spark.jobs import drop_coordinated_commits
-from tests.builders.delta import (
-    EPOCH_MS,
-    commit_bytes,
-    commit_info,
-    metadata,
-    registration_item,
-)
+from tests.builders.delta import EPOCH_MS, commit_bytes, commit_info, metadata, registration_item
 from tests.coordinator.coordination.desk import ROOT, last_audit, unpublish
 from tests.coordinator.coordination.fake_spark import CONVERT, START, cancelled, ends, table_id
 from tests.coordinator.repairs.world import Meddled
@@ -28,16 +22,6 @@ from tests.coordinator.repairs.world import Meddled
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ENABLE, DROP = Operation.ENABLE, Operation.DROP
 FIRST, SECOND = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
-
-
-def test_a_cancel_before_spark_changes_nothing(desk, plain) -> None:
-    desk.spark.at[START] = cancelled
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, plain))))
-
-    assert job.state == "cancelled"
-    assert "it is not coordinated. Enable it again to finish; there is nothing to undo." in job.message
-    assert desk.console.table(ROOT).mechanism == "single_driver"
 
 
 def test_a_cancel_between_registration_and_commit_names_the_orphan_that_is_found(desk, plain) -> None:
@@ -272,7 +256,7 @@ def test_a_spark_that_dies_marks_the_job_and_says_what_the_table_is(desk, plain,
 
     assert job.state == "failed"
     assert "The Spark worker ended" in job.error_text
-    assert "it is not coordinated" in job.error_text
+    assert "it is not coordinated. Enable it again to finish" in job.error_text
     assert desk.console.table(ROOT).state == "healthy"
 
 

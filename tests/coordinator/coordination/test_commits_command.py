@@ -1,10 +1,8 @@
 """`levee commits`: the plan, carrying it out, handing it over, and the settings of writers."""
 
-import io
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from coordinator.coordination.bulk import ManyParams
 from coordinator.coordination.confirmed import ActParams, ActResult, CheckParams, CheckResult
@@ -20,19 +18,13 @@ from lake.spark.jobs import append_probe, enable_coordinated_commits
 from tests.builders.lake import make_bucket, make_store, make_table
 from tests.coordinator.coordination.desk import ROOT, Desk
 from tests.coordinator.coordination.fake_spark import CONVERT, ends
-from tests.json_types import missing, printed
+from tests.json_types import missing, printed, said
 
 pytestmark = pytest.mark.django_db
 
 
 def commits(*words: str) -> Any:
     return printed("commits", *words)
-
-
-def text(*words: str) -> str:
-    out = io.StringIO()
-    call_command("commits", *words, stdout=out, stderr=io.StringIO())
-    return out.getvalue()
 
 
 def test_the_plan_is_printed_and_nothing_is_done(desk: Desk, plain: DeltaTable) -> None:
@@ -44,11 +36,11 @@ def test_the_plan_is_printed_and_nothing_is_done(desk: Desk, plain: DeltaTable) 
     assert [call["operation"] for call in document["calls"]] == ["ALTER TABLE SET TBLPROPERTIES"]
     assert desk.spark.asked == []
     assert [job.kind for job in Job.objects.all()] == ["check-coordination"]
-    printed = text("enable", plain.uri, "--store", desk.store)
-    assert "OK       Commit store: " in printed
-    assert "WARNING  Other writers: " in printed
-    assert f"1. Puts the table under coordinator {desk.store}, in one commit." in printed
-    assert "Nothing was changed. --apply carries it out." in printed
+    told = said("commits", "enable", plain.uri, "--store", desk.store)
+    assert "OK       Commit store: " in told
+    assert "WARNING  Other writers: " in told
+    assert f"1. Puts the table under coordinator {desk.store}, in one commit." in told
+    assert "Nothing was changed. --apply carries it out." in told
 
 
 def test_apply_enables_in_the_foreground(desk: Desk, plain: DeltaTable) -> None:
@@ -190,25 +182,18 @@ def test_a_table_that_levee_does_not_know_ends_in_1(db: None, verb: str) -> None
         commits(verb, "s3a://lake/nowhere")
 
 
-def test_conf_prints_the_settings_of_a_tables_writers(db: None) -> None:
+def test_conf_prints_the_settings_of_a_tables_writers_and_sends_s3a_to_the_region_of_the_bucket(db: None) -> None:
     table = make_table(store=make_store(), mechanism="log_store")
+    make_bucket(connection=table.connection, facts={"region": "ap-south-1"})
 
     document = commits("conf", table.uri)
 
     settings = {one["key"]: one["value"] for one in document["settings"]}
     assert settings["spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName"] == "delta_log"
-    assert document["spark_submit"].startswith("spark-submit")
-    assert "# pyspark session" in text("conf", table.uri)
-
-
-def test_conf_sends_s3a_to_the_region_of_the_bucket(db: None) -> None:
-    table = make_table(store=make_store(), mechanism="log_store")
-    make_bucket(connection=table.connection, facts={"region": "ap-south-1"})
-
-    settings = {one["key"]: one["value"] for one in commits("conf", table.uri)["settings"]}
-
-    assert settings["spark.hadoop.fs.s3a.endpoint.region"] == "ap-south-1"
     assert settings["spark.io.delta.storage.S3DynamoDBLogStore.ddb.region"] == table.connection.region
+    assert settings["spark.hadoop.fs.s3a.endpoint.region"] == "ap-south-1"
+    assert document["spark_submit"].startswith("spark-submit")
+    assert "# pyspark session" in said("commits", "conf", table.uri)
 
 
 def test_conf_of_a_store_takes_release_and_mechanism(db: None) -> None:

@@ -1,26 +1,21 @@
 """Pages of coordination: choosing, checks, confirming, new tables, many tables, settings, engines and moves."""
 
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job
 from tests.builders.lake import make_store, make_table
 from tests.builders.people import signed_in
-from tests.coordinator.coordination.desk import Desk, body, confirm
+from tests.coordinator.coordination.desk import Desk
+from tests.coordinator.repairs.console import made_too_long_ago
+from tests.coordinator.repairs.pages import body, confirm
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client() -> Client:
-    return signed_in(Role.OPERATOR)
 
 
 def ticked(**more: str) -> dict[str, str]:
@@ -231,9 +226,7 @@ def test_many_need_their_number_a_reason_and_the_statement_and_are_one_job(clien
 
 def test_checks_of_a_quarter_of_an_hour_ago_are_made_anew(client: Client, desk: Desk) -> None:
     address = checked_many(client, desk, desk.plain("a/one"))
-    job = Job.objects.get(kind="check-many-coordination")
-    job.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
-    job.save()
+    made_too_long_ago(Job.objects.get(kind="check-many-coordination"))
     html = body(client.get(address))
     assert re.search(r'<button class="button danger" disabled>Enable', html)
     fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', html))

@@ -19,10 +19,11 @@ from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.spark.jobs import rehearse
 from tests.builders.people import actor, signed_in
-from tests.coordinator.coordination.desk import Desk, body
+from tests.coordinator.coordination.desk import Desk
 from tests.coordinator.coordination.fake_spark import CONVERT, cancelled, ends
-from tests.coordinator.coordination.test_commits_command import commits, text
-from tests.json_types import missing
+from tests.coordinator.coordination.test_commits_command import commits
+from tests.coordinator.repairs.pages import body
+from tests.json_types import missing, said
 
 pytestmark = pytest.mark.django_db
 NOTHING_LEFT = "Of the copy nothing is listed any more: "
@@ -136,7 +137,8 @@ def test_the_command_tries_it_and_prints_what_came_of_it(desk: Desk, plain: Delt
 
     assert not missing(document, RehearsalJson)
     assert document["rehearsal"]["is_removed"] is True
-    assert "Protocol afterwards: reader 3, writer 7" in text("enable", plain.uri, "--store", desk.store, "--rehearse")
+    told = said("commits", "enable", plain.uri, "--store", desk.store, "--rehearse")
+    assert "Protocol afterwards: reader 3, writer 7" in told
     assert everything(desk) == before
 
 

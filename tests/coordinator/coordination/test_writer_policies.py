@@ -1,21 +1,20 @@
 """The least policies of writers and readers, as pages and `levee commits policy` give them."""
 
-import io
 import json
 import re
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.roles import Role
 from dashboard.commands import Failed
+from tests.builders.delta import coordinator_properties
 from tests.builders.lake import make_bucket, make_store, make_table
 from tests.builders.people import signed_in
 from tests.iam.evaluating import Asked, actions_of, allows
-from tests.json_types import printed
+from tests.json_types import printed, said
 
 pytestmark = pytest.mark.django_db
 
@@ -26,12 +25,6 @@ OWN = {"aws:ResourceAccount": ACCOUNT, "aws:PrincipalAccount": ACCOUNT}
 
 def policy(*words: str) -> Any:
     return printed("commits", "policy", *words)
-
-
-def text(*words: str) -> str:
-    out = io.StringIO()
-    call_command("commits", "policy", *words, stdout=out, stderr=io.StringIO())
-    return out.getvalue()
 
 
 def encrypted(**fields: Any) -> DeltaTable:
@@ -85,13 +78,7 @@ def test_an_encryption_that_was_not_read_is_said() -> None:
 
 def test_a_coordinated_table_is_reached_by_the_id_of_its_registration() -> None:
     store = store_in_account("commits", kind="commit_coordinator")
-    conf = json.dumps({"dynamoDBTableName": "commits", "dynamoDBEndpoint": "https://dynamodb.eu-west-1.amazonaws.com"})
-    prefix = "delta.coordinatedCommits"
-    properties = {
-        f"{prefix}.commitCoordinator-preview": "dynamodb",
-        f"{prefix}.commitCoordinatorConf-preview": conf,
-        f"{prefix}.tableConf-preview": '{"tableId": "the-id"}',
-    }
+    properties = coordinator_properties("commits", "https://dynamodb.eu-west-1.amazonaws.com", "the-id")
     table = make_table(store=store, mechanism="coordinated_commits", properties=properties)
 
     document = policy(table.uri)["policy"]
@@ -147,7 +134,7 @@ def test_text_and_json_say_the_same_whatever_a_table_is_called(name: str) -> Non
     table = encrypted(uri=f"s3a://lake/sales/{name}")
     document = policy(table.uri)
 
-    assert json.loads(text(table.uri)) == document["policy"]
+    assert json.loads(said("commits", "policy", table.uri)) == document["policy"]
     assert re.fullmatch(r"[\w+=,.@-]{1,128}", document["name"], re.ASCII)
 
 

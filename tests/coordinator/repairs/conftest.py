@@ -1,7 +1,10 @@
 """A world on moto, and the lake that repairs it."""
 
 import pytest
+from django.test import Client
 
+from dashboard.accounts.roles import Role
+from tests.builders.people import signed_in
 from tests.coordinator.observation.conftest import connection, observe, written, young_count_as_old  # noqa: F401
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, World
@@ -25,3 +28,9 @@ def console(connection, written, observe, endpoint, settings, tmp_path) -> Conso
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(endpoint)
     return Console(connection, written, observe)
+
+
+@pytest.fixture
+def client(db) -> Client:
+    """The browser of an operator."""
+    return signed_in(Role.OPERATOR)

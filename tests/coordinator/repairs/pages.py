@@ -1,6 +1,7 @@
 """The pages of repairs as a browser uses them: forms are read from the page and posted back."""
 
 import re
+from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
@@ -20,10 +21,14 @@ def body(answer: Any) -> str:
 
 
 def confirm_page(client: Client, console: Console, table: DeltaTable, asked: dict[str, str] = PUBLISH) -> str:
+    return plan_page(client, console, f"/tables/{table.pk}/repairs/", asked)
+
+
+def plan_page(client: Client, console: Console, address: str, asked: Mapping[str, Any]) -> str:
     """Ask for a plan, let the worker make it, and return the address of its page."""
-    answer = client.post(f"/tables/{table.pk}/repairs/", asked)
-    assert answer.status_code == 303
-    console.run(Job.objects.filter(kind="plan-repair").latest("created_at"))
+    answer = client.post(address, asked)
+    assert answer.status_code == 303, body(answer)
+    console.run(Job.objects.latest("created_at"))
     return str(answer["Location"])
 
 

@@ -1,5 +1,7 @@
 """One scene for each kind of call: `arrange` makes what its plan was made from, and returns it."""
 
+from collections.abc import Callable
+
 from changes.calls import Call
 from coordinator.repairs.item_calls import (
     ClearCommits,
@@ -108,15 +110,12 @@ def restore_object(world: World) -> Publish:
     return Publish(world.bucket, copy, temp_key(7), world.put(copy), len(COMMIT))
 
 
-OBJECT_SCENES = [
-    save_object,
-    save_item,
-    publish,
-    restore_object,
-    delete_temp_file,
-    delete_copied_file,
-    delete_staged_file,
-]
+def name(scene: Callable[[World], Call]) -> str:
+    return scene.__name__
+
+
+ORPHAN_SCENES = [delete_temp_file, delete_copied_file, delete_staged_file]
+OBJECT_SCENES = [save_object, save_item, publish, restore_object, *ORPHAN_SCENES]
 ITEM_SCENES = [complete_entry, delete_entry, clear_commits, raise_version, register, delete_registration]
 REQUIREMENTS = [require_equal, require_absent, require_empty, require_no_entry]
 WRITING_SCENES = [*OBJECT_SCENES, *ITEM_SCENES]

@@ -102,8 +102,8 @@ def unbackfilled(*commits: Any, version: int = 4, **options: Any) -> TableFacts:
     return coordinated_facts(listing(staged=STAGED), registration(version, *listed, **options))
 
 
-def lost_item(staged: Iterable[str] = ()) -> TableFacts:
-    facts = coordinated_facts(listing(staged=staged))
+def lost_item(*others: Any, staged: Iterable[str] = (), **options: Any) -> TableFacts:
+    facts = coordinated_facts(listing(staged=staged), *others, **options)
     assert facts.protocol
     return replace(facts, protocol=replace(facts.protocol, version=3))
 

@@ -6,23 +6,13 @@ import pytest
 
 from changes.calls import LakeCall, Result
 from coordinator.repairs.item_calls import Abandon
-from lake.aws.access import Lake
 from tests.builders.changes import execute_plan
 from tests.choosing import slowly
-from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITING_SCENES, complete_entry, publish
+from tests.coordinator.repairs.scenes import KINDS, REQUIREMENTS, SCENES, WRITING_SCENES, complete_entry, name, publish
 from tests.coordinator.repairs.world import COMMIT, WRITES, Meddled, commit_key, make, plan_of, refusal
 
 MOST_REQUESTS = 12
 NOT_ORPHANS = [scene for scene in WRITING_SCENES if "file" not in scene.__name__]
-
-
-@pytest.fixture
-def real(lake) -> Lake:
-    return lake
-
-
-def name(scene):
-    return scene.__name__
 
 
 def kinds_of(call):
@@ -38,19 +28,19 @@ def test_every_kind_of_call_has_a_scene():
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=name)
-def test_a_call_is_done(world, real, scene):
-    outcome = make(scene(world), real)
+def test_a_call_is_done(world, lake, scene):
+    outcome = make(scene(world), lake)
     assert (outcome.result, outcome.code) == (Result.DONE, "")
     assert outcome.sentence.endswith(".")
     assert bool(outcome.request_ids) is (scene in WRITING_SCENES)
 
 
 @pytest.mark.parametrize("scene", WRITING_SCENES, ids=name)
-def test_a_call_made_again_changes_nothing_and_says_so(world, real, scene):
+def test_a_call_made_again_changes_nothing_and_says_so(world, lake, scene):
     call = scene(world)
-    make(call, real)
+    make(call, lake)
     before = world.snapshot()
-    assert make(call, real).result is Result.ALREADY
+    assert make(call, lake).result is Result.ALREADY
     assert world.snapshot() == before
 
 
@@ -77,45 +67,45 @@ def test_a_call_that_aws_refuses_at_first_has_failed_and_changed_nothing(world, 
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=name)
-def test_a_call_that_fails_at_any_request_comes_to_the_same_end_when_made_again(world, real, scene):
+def test_a_call_that_fails_at_any_request_comes_to_the_same_end_when_made_again(world, lake, scene):
     call = scene(world)
     failures = 0
     for number in range(MOST_REQUESTS):
-        outcome = make(call, Meddled(real).at(number, refusal("InternalError")))
+        outcome = make(call, Meddled(lake).at(number, refusal("InternalError")))
         if outcome.result is not Result.FAILED:
             break
         failures += 1
     assert failures
     assert outcome.may_go_on
-    assert make(call, real).may_go_on
+    assert make(call, lake).may_go_on
 
 
 @pytest.mark.parametrize("scene", WRITING_SCENES, ids=name)
-def test_a_write_whose_answer_was_lost_has_failed_and_is_done_when_made_again(world, real, scene):
+def test_a_write_whose_answer_was_lost_has_failed_and_is_done_when_made_again(world, lake, scene):
     call = scene(world)
-    port = Meddled(real)
+    port = Meddled(lake)
     for method in WRITES:
         port.after(method, refusal("ConnectionFailed"))
     assert make(call, port).result is Result.FAILED
     written = world.snapshot()
-    assert make(call, real).result is Result.ALREADY
+    assert make(call, lake).result is Result.ALREADY
     assert world.snapshot() == written
 
 
 @pytest.mark.parametrize("scene", NOT_ORPHANS, ids=name)
-def test_a_write_refused_by_its_own_success_counts_as_done(world, real, scene):
+def test_a_write_refused_by_its_own_success_counts_as_done(world, lake, scene):
     call = scene(world)
-    port = Meddled(real)
+    port = Meddled(lake)
     for method in ("put_if_absent", "update_item", "put_item", "delete_item"):
-        port.before(method, lambda: make(call, real))
+        port.before(method, lambda: make(call, lake))
     assert make(call, port).result is Result.ALREADY
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=name)
-def test_a_condition_that_is_refused_without_end_is_an_outcome(world, real, scene):
+def test_a_condition_that_is_refused_without_end_is_an_outcome(world, lake, scene):
     call = scene(world)
     before = world.snapshot()
-    port = Meddled(real)
+    port = Meddled(lake)
     for method in WRITES:
         port.before(method, refusal("ConditionalRequestConflict"))
     outcome = make(call, port)
@@ -124,10 +114,10 @@ def test_a_condition_that_is_refused_without_end_is_an_outcome(world, real, scen
 
 
 @pytest.mark.parametrize("scene", WRITING_SCENES, ids=name)
-def test_a_table_or_bucket_that_has_gone_ends_the_plan(world, real, scene):
+def test_a_table_or_bucket_that_has_gone_ends_the_plan(world, lake, scene):
     call = scene(world)
     elsewhere = {field: "absent-0f3a9c" for field in ("bucket", "table") if hasattr(call, field)}
-    assert not make(replace(call, **elsewhere), real).may_go_on
+    assert not make(replace(call, **elsewhere), lake).may_go_on
 
 
 # Whole plans: order, stopping and cancelling; tests/schedules stops each anywhere and makes it again

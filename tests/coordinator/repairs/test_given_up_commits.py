@@ -1,6 +1,7 @@
 """What an abandoned commit, or a registration made anew, gives up, and what counts all the same."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,11 +21,6 @@ ROOT_OF_LOST = "sales/lost"
 
 def abandoned(console: Console, table: DeltaTable, plan: dict[str, Any]) -> Job:
     return console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
-
-
-def take_away(console: Console, item: dict[str, Any]) -> None:
-    key = {name: item[name] for name in ("tablePath", "fileName")}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
 
 
 def put(console: Console, item: dict[str, Any]) -> None:
@@ -47,7 +43,7 @@ def test_an_abandoned_commit_is_not_found_lost_until_its_entry_is_there_again(co
     assert (job.state, job.error_text) == ("succeeded", "")
     assert state_of(console, table) == "healthy"
     put(console, entry)
-    take_away(console, entry)
+    console.lake.drop_entries(ROOT_OF_LOST, 3)
     assert state_of(console, table) == "unsafe"
 
 
@@ -61,9 +57,10 @@ def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(c
         begun = datetime.now(UTC)
         answer = send(self, sending)
         with monkeypatch.context() as patched:
-            patched.setattr("coordinator.observation.reading.datetime", stopped_at(begun))
+            stopped = SimpleNamespace(now=lambda _: begun)
+            patched.setattr("coordinator.observation.reading.datetime", stopped)
             console.observe(in_full=True)
-        take_away(console, entry)
+        console.lake.drop_entries(ROOT_OF_LOST, 3)
         return answer
 
     monkeypatch.setattr(Abandon, "send", amid_a_look)
@@ -71,17 +68,6 @@ def test_a_look_that_read_the_entry_before_it_was_given_up_brings_nothing_back(c
 
     assert (job.state, job.error_text) == ("succeeded", "")
     assert state_of(console, table) == "healthy"
-
-
-def stopped_at(moment: datetime) -> Any:
-    """A `datetime` whose now is this moment."""
-
-    class Stopped(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return moment
-
-    return Stopped
 
 
 def test_a_commit_whose_deletion_was_denied_is_not_given_up(console: Console, monkeypatch) -> None:
@@ -94,9 +80,8 @@ def test_a_commit_whose_deletion_was_denied_is_not_given_up(console: Console, mo
     with monkeypatch.context() as patched:
         patched.setattr(DeleteEntry, "send", denied)
         abandoned(console, table, plan)
-    entry = console.item(ROOT_OF_LOST, 3)
     console.lake.delete(temp)
-    take_away(console, entry)
+    console.lake.drop_entries(ROOT_OF_LOST, 3)
 
     assert state_of(console, table) == "unsafe"
 
@@ -113,7 +98,7 @@ def test_only_the_file_of_the_plan_is_given_up(console: Console, monkeypatch) ->
 
     monkeypatch.setattr(Abandon, "send", after_another_writer)
     abandoned(console, table, plan)
-    take_away(console, item)
+    console.lake.drop_entries(ROOT_OF_LOST, 3)
 
     assert state_of(console, table) == "unsafe"
 
@@ -124,7 +109,7 @@ def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console)
     abandoned(console, table, plan)
     later = incomplete_item(3, console.lake.uri(table.prefix), tempPath={"S": f".tmp/{3:020d}.json.{'b' * 8}"})
     put(console, later)
-    take_away(console, later)
+    console.lake.drop_entries(ROOT_OF_LOST, 3)
     console.observe()
 
     assert TableFinding.objects.filter(table=table, resolved_at=None).values_list("code", flat=True)[0] == "vanished"
@@ -132,9 +117,8 @@ def test_a_commit_of_the_version_that_is_accepted_later_counts(console: Console)
 
 def test_registering_again_that_is_refused_gives_nothing_up(console: Console, monkeypatch) -> None:
     table = console.coordinated()
-    store = f"commits-{console.lake.bucket}"
-    item = console.lake.dynamodb.scan(TableName=store)["Items"][0]
-    console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": item["tableId"]})
+    [item] = console.registrations()
+    console.lose_registration()
     for version in (2, 3):
         console.lake.delete(f"{table.prefix}/_delta_log/_staged_commits/{version:020d}.{UUID}.json")
     console.observe()
@@ -147,6 +131,6 @@ def test_registering_again_that_is_refused_gives_nothing_up(console: Console, mo
         patched.setattr(Register, "send", refused)
         abandoned(console, table, plan)
     back = {**item, "tableVersion": {"N": "1"}, "tableTimestamp": {"N": str(EPOCH_MS + 1)}, "commits": {"L": []}}
-    console.lake.dynamodb.put_item(TableName=store, Item=back)
+    console.lake.dynamodb.put_item(TableName=console.registry, Item=back)
 
     assert state_of(console, table) == "unsafe"

@@ -21,6 +21,7 @@ from tests.coordinator.repairs.scenes import (
     clear_commits,
     complete_entry,
     delete_registration,
+    name,
     register,
 )
 from tests.coordinator.repairs.world import NOW, URI, Meddled, World, make
@@ -42,10 +43,6 @@ def local(dynamodb_local):  # noqa: F811
     access = Access("us-east-1", dynamodb_endpoint_url=dynamodb_local, static_credentials=("sandbox", "sandbox"))
     with open_lake(access) as lake:
         yield lake
-
-
-def name(scene):
-    return scene.__name__
 
 
 def write_as_upstream(world: World, updates: dict, expected: dict) -> None:

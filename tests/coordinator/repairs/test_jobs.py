@@ -1,7 +1,5 @@
 """Repairs as jobs: planned, confirmed, carried out, and proven by reading the table again."""
 
-from datetime import timedelta
-
 import pytest
 from django.utils import timezone
 
@@ -20,7 +18,7 @@ from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import kind_named
 from tests.builders.people import actor, person
-from tests.coordinator.repairs.console import Console
+from tests.coordinator.repairs.console import Console, made_too_long_ago
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
 ROOT = "sales/orders"
@@ -110,22 +108,10 @@ def test_the_worker_asks_again_for_an_admin_and_the_name(console: Console, lost:
     assert console.state() == before
 
 
-def test_the_same_plan_confirmed_twice_is_one_job_also_when_it_has_ended(console: Console) -> None:
-    table = console.pending()
-    plan = console.plan(table)
-
-    first = console.repair(table, plan)
-    assert console.repair(table, plan) == first
-    console.run(first)
-    assert console.repair(table, plan) == first
-
-
 def test_a_plan_older_than_15_minutes_has_to_be_made_anew(console: Console) -> None:
     table = console.pending()
     plan = console.plan(table)
-    planned = Job.objects.get(kind="plan-repair")
-    planned.result["read_at"] = (timezone.now() - timedelta(minutes=16)).isoformat()
-    planned.save()
+    made_too_long_ago(Job.objects.get(kind="plan-repair"))
 
     with pytest.raises(PlanNeeded):
         console.repair(table, plan)
@@ -134,8 +120,7 @@ def test_a_plan_older_than_15_minutes_has_to_be_made_anew(console: Console) -> N
 
 
 def test_a_second_repair_of_a_table_waits_for_the_first(console: Console) -> None:
-    console.lake.table(ROOT, 3, log_store=True)
-    console.lake.pending(ROOT, 3)
+    console.pending(ROOT)
     console.lake.entry(ROOT, 1, complete={"S": "false"}, expireTime=None)
     console.lake.put(console.temp_key(ROOT, 1), console.bytes_of(f"{ROOT}/_delta_log/{1:020d}.json"))
     table = console.observed(ROOT)
@@ -145,15 +130,6 @@ def test_a_second_repair_of_a_table_waits_for_the_first(console: Console) -> Non
     console.repair(table, plans[0])
     with pytest.raises(JobBusy):
         console.repair(table, plans[1])
-
-
-def test_a_table_that_cannot_be_read_fails_the_plan_with_the_code_of_aws(console: Console) -> None:
-    table = console.pending()
-    console.lake.dynamodb.delete_table(TableName=console.lake.log_store)
-
-    job = console.planned(table)
-
-    assert (job.state, job.error_code) == ("failed", "ResourceNotFoundException")
 
 
 def test_a_repair_whose_finding_stands_after_every_call_has_failed(
@@ -248,8 +224,7 @@ def test_repairs_that_can_lose_a_commit_are_never_made_in_bulk(console: Console)
 
 
 def test_several_pending_commits_of_one_table_are_published_from_the_lowest(console: Console) -> None:
-    console.lake.table(ROOT, 3, log_store=True)
-    console.lake.pending(ROOT, 3)
+    console.pending(ROOT)
     console.lake.pending(ROOT, 4)
     console.observed(ROOT)
 

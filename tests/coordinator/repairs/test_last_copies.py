@@ -21,10 +21,6 @@ STAGED = f"{LOG}/_staged_commits/{2:020d}.{UUID}.json"
 RIVAL = f"{LOG}/_staged_commits/{2:020d}.rival.json"
 
 
-def keys(console: Console) -> set[str]:
-    return {key for key, _ in console.state()[0]}
-
-
 def plan_of(console: Console, table: DeltaTable) -> dict[str, Any]:
     return console.plan(table, "remove-orphans")
 
@@ -53,8 +49,8 @@ def test_a_losers_file_is_deleted_where_the_checksum_tells_it_from_the_winners(c
     job = console.run(console.repair(table, plan_of(console, table)))
 
     assert (job.state, job.error_text) == ("succeeded", "")
-    assert RIVAL not in keys(console)
-    assert {STAGED, f"{LOG}/_staged_commits/{2:020d}.again.json"} <= keys(console)
+    assert RIVAL not in console.objects()
+    assert {STAGED, f"{LOG}/_staged_commits/{2:020d}.again.json"} <= console.objects()
 
 
 NEWEST = f"{LOG}/{3:020d}.json"
@@ -72,10 +68,9 @@ def put_back(console: Console) -> DeltaTable:
     console.lake.put(ACCEPTED, newest_of("winner"))
     for key in (NEWEST, ACCEPTED.replace(UUID, "rival")):
         console.lake.put(key, newest_of("rival"))
-    store = f"commits-{console.lake.bucket}"
-    [item] = console.lake.dynamodb.scan(TableName=store)["Items"]
+    [item] = console.registrations()
     older = {"tableVersion": {"N": "2"}, "tableTimestamp": {"N": str(EPOCH_MS + 2)}}
-    console.lake.dynamodb.put_item(TableName=store, Item={**item, **older})
+    console.lake.dynamodb.put_item(TableName=console.registry, Item={**item, **older})
     return console.observed(table.prefix)
 
 
@@ -88,7 +83,7 @@ def test_an_item_that_a_repair_makes_speak_for_the_published_file_takes_no_other
     assert plan["danger"] == "an accepted commit 3: 1 staged file of it may hold it, and not 3.json"
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
     assert (job.state, job.error_text) == ("succeeded", "")
-    [kept] = [key for key in keys(console) if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
+    [kept] = [key for key in console.objects() if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]
     assert console.bytes_of(kept) == newest_of("winner")
 
 
@@ -117,18 +112,6 @@ def test_a_published_file_replaced_after_its_entry_expired_is_not_called_healthy
 
     assert table.state not in ("healthy", "pending")
     assert not any("_delta_log/.tmp/" in str(plan) for plan in planned.result["plans"])
-
-
-def test_a_temp_file_that_its_entry_does_not_name_is_deleted_and_proven(console: Console) -> None:
-    table = console.pending()
-    loser = f"sales/orders/_delta_log/.tmp/{3:020d}.json.loser"
-    console.lake.put(loser, commit_bytes(commit_info("MERGE", timestamp=int(time.time() * 1_000))))
-
-    job = console.run(console.repair(table, plan_of(console, table)))
-
-    assert (job.state, job.error_text) == ("succeeded", "")
-    assert loser not in keys(console)
-    assert console.temp_key("sales/orders", 3) in keys(console)
 
 
 def test_the_staged_file_of_an_accepted_downgrade_is_not_deleted_unasked(console: Console) -> None:

@@ -25,12 +25,6 @@ def live(console: Console, *versions: int, store: str = "", **changes: dict[str,
         console.lake.entry(ROOT, version, store=store, expireTime=expires, **changes)
 
 
-def expire(console: Console, *versions: int, store: str = "") -> None:
-    for version in versions:
-        key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
-        console.lake.dynamodb.delete_item(TableName=store or console.lake.log_store, Key=key)
-
-
 def written(console: Console, commits: int = 4) -> None:
     """A log store's table whose versions above 0 have their temp files."""
     console.lake.table(ROOT, 1)
@@ -48,7 +42,7 @@ def accepted_twice(console: Console) -> DeltaTable:
     console.lake.put(LOG + RIVAL, body(2, "-rival"))
     live(console, 2, store=second, tempPath={"S": RIVAL})
     console.observe()
-    expire(console, 2, store=second)
+    console.lake.drop_entries(ROOT, 2, store=second)
     return console.observed(ROOT)
 
 
@@ -83,7 +77,7 @@ def test_a_table_made_again_is_not_given_the_commits_of_the_one_before_on_nobody
     console.observe()
     for version in range(4):
         console.lake.delete(f"{LOG}{version:020d}.json")
-    expire(console, 0, 1)
+    console.lake.drop_entries(ROOT, 0, 1)
     time.sleep(1.1)  # S3 tells times by the second.
     console.lake.commit(ROOT, 0, first_commit_bytes(table_id="another"))
     console.lake.commit(ROOT, 1, body(1, "-new"))

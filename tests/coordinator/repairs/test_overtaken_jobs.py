@@ -48,14 +48,13 @@ def amid(monkeypatch: pytest.MonkeyPatch) -> Callable[[Arrange], None]:
 
 def another_writer_commits(console: Console) -> None:
     """Its commit is accepted and waits, and so does what waited before."""
-    store = f"commits-{console.lake.bucket}"
-    item = console.lake.dynamodb.get_item(TableName=store, Key={"tableId": {"S": UUID}})["Item"]
+    [item] = console.registrations()
     version = int(item["tableVersion"]["N"]) + 1
     body = commit_bytes(commit_info(in_commit_timestamp=1_767_225_600_000 + version))
     console.lake.put(f"{COORDINATED}/_delta_log/_staged_commits/{version:020d}.{UUID}.json", body)
     element = coordinator_commit(version, fsLength={"N": str(len(body))})
     moved = {"tableVersion": {"N": str(version)}, "commits": {"L": [*item["commits"]["L"], element]}}
-    console.lake.dynamodb.put_item(TableName=store, Item=item | moved)
+    console.lake.dynamodb.put_item(TableName=console.registry, Item=item | moved)
 
 
 def published(console: Console) -> list[int]:
@@ -155,14 +154,13 @@ def repaired(table: Any) -> tuple[dict[str, Any], str]:
 @pytest.mark.parametrize("holds", [True, False])
 def test_the_command_fails_only_where_the_finding_is_left(console: Console, amid: Any, holds: bool) -> None:
     table = console.pending()
-    key = {"tablePath": {"S": table.uri}, "fileName": {"S": f"{3:020d}.json"}}
 
     def another_writer() -> None:
         if holds:
             console.lake.put(console.temp_key(ROOT, 3), OTHER)
         else:
             console.lake.put(FILE, console.bytes_of(console.temp_key(ROOT, 3)))
-            console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+            console.lake.drop_entries(ROOT, 3)
 
     amid(lambda lake: lake.after("head", another_writer))
 
@@ -183,7 +181,8 @@ def test_a_table_that_cannot_be_read_after_a_stop_fails_with_what_was_written(
         raise AwsError("AccessDenied", "not authorised", operation="s3:ListObjectsV2")
 
     amid(lambda lake: lake.before("update_item", lambda: another_writer_commits(console)))
-    monkeypatch.setattr(carrying_out, "plan_anew", _first_only(carrying_out.plan_anew, unreadable))
+    first = iter((carrying_out.plan_anew,))
+    monkeypatch.setattr(carrying_out, "plan_anew", lambda *given: next(first, unreadable)(*given))
 
     job = console.run(console.repair(table, plan))
 
@@ -203,9 +202,3 @@ def test_a_finding_that_cannot_be_seen_any_more_was_not_overtaken(console: Conso
     job = console.run(job)
 
     assert (job.state, job.error_code) == ("failed", "NotRead")
-
-
-def _first_only(first: Callable[..., Any], then: Callable[..., Any]) -> Callable[..., Any]:
-    """Call one function the first time, and the other ever after."""
-    waiting = iter((first,))
-    return lambda *given: next(waiting, then)(*given)

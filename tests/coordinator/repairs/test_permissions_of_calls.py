@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.settings.iam import Names
 from coordinator.settings.iam_features import feature_policies
-from tests.coordinator.repairs.scenes import SCENES, restore_object
+from tests.coordinator.repairs.scenes import SCENES, name, restore_object
 from tests.coordinator.repairs.world import World, make
 from tests.iam.evaluating import Asked, allows, refused
 from tests.iam.levees_requests import Noted
@@ -30,7 +30,7 @@ def declared(call) -> list[Asked]:
     return [Asked(action, resource.replace("/*", "/sales/orders/x"), OWN) for action, resource in found]
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+@pytest.mark.parametrize("scene", SCENES, ids=name)
 def test_a_call_declares_what_it_sends_and_the_features_policy_covers_both(world, lake, monkeypatch, scene):
     call, policy = scene(world), policy_for(scene, world)
     noted = Noted(REGION).install(monkeypatch)

@@ -145,7 +145,7 @@ PLANNED: list[tuple[str, TableFacts, str, list[str]]] = [
     ("K8", lost_item(), "re-register", ["RequireAbsent", "Register"]),
     (
         "K8 below staged files",
-        lost_item(STAGED),
+        lost_item(staged=STAGED),
         "re-register",
         ["SaveAside", "RequireAbsent", "Register"],
     ),
@@ -241,12 +241,6 @@ def test_a_plan_made_anew_is_the_same_plan():
 def test_a_plan_rests_on_the_region_that_it_was_shown_for():
     digests = {plans(replace(pending(), region=one))["publish-commit"].digest for one in ("eu-west-1", "us-east-1")}
     assert len(digests) == 2
-
-
-def test_a_registration_is_removed_as_it_was_read():
-    [call] = plans(orphaned())["remove-orphans"].calls
-
-    assert call == item_calls.DeleteRegistration("commits", "other", URI, 2)
 
 
 def test_a_list_is_cleared_as_it_was_read():

@@ -1,7 +1,6 @@
 """`levee repair`: the plan, carrying it out in the foreground, and handing it to the workers."""
 
 import io
-import json
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed, UsageError
 from dashboard.jobs.models import Job
 from tests.coordinator.repairs.console import Console
+from tests.json_types import printed, said
 
 pytestmark = pytest.mark.django_db
 ROOT = "sales/orders"
@@ -19,30 +19,26 @@ ROOT = "sales/orders"
 
 def repair(table: Any, *args: str, **options: Any) -> dict[str, Any]:
     """The document that the command prints."""
-    out = io.StringIO()
-    call_command("repair", table.uri, *args, json=True, stdout=out, stderr=io.StringIO(), **options)
-    return dict(json.loads(out.getvalue()))
+    return dict(printed("repair", table.uri, *args, **options))
 
 
 def two_pending(console: Console) -> DeltaTable:
-    console.lake.table(ROOT, 3, log_store=True)
-    console.lake.pending(ROOT, 3)
+    console.pending(ROOT)
     console.lake.pending(ROOT, 4)
     return console.observed(ROOT)
 
 
 def test_the_plan_is_printed_and_nothing_is_sent(console: Console) -> None:
     table = console.pending()
-    before, out = console.state(), io.StringIO()
+    before = console.state()
 
-    document = repair(table)
-    call_command("repair", table.uri, stdout=out)
+    document, told = repair(table), said("repair", table.uri)
 
     plan = document["plans"][0]
     assert (document["uri"], document["jobs"]) == (table.uri, [])
     assert (plan["kind"], plan["code"], plan["version"], plan["can_lose"]) == ("publish-commit", "C2", 3, False)
-    assert "Publish commit 3 (C2 of version 3, publish-commit)" in out.getvalue()
-    assert "Nothing was changed. --apply carries it out." in out.getvalue()
+    assert "Publish commit 3 (C2 of version 3, publish-commit)" in told
+    assert "Nothing was changed. --apply carries it out." in told
     assert console.state() == before
 
 

@@ -14,11 +14,6 @@ from tests.coordinator.repairs.pages import ABANDON, PUBLISH, body, bulk_fields,
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 
-@pytest.fixture
-def client() -> Client:
-    return signed_in(Role.OPERATOR)
-
-
 # The table's page
 
 
@@ -156,14 +151,8 @@ def test_the_page_says_which_tables_will_be_touched_and_which_not_and_why(client
     for name, repair in names.items():
         table = make_table(f"s3a://lake/x/{name}", state="pending", store=store, unpublished_count=1)
         make_pending(table, 42)
-        make_finding(
-            table,
-            "C2" if repair else "C7",
-            42,
-            repairs=[repair] if repair else [],
-            state="blocked",
-            summary=f"Of {name}.",
-        )
+        code, repairs = ("C2", [repair]) if repair else ("C7", [])
+        make_finding(table, code, 42, repairs=repairs, state="blocked", summary=f"Of {name}.")
     make_table("s3a://lake/x/healthy", store=store)
 
     html = body(client.get("/tables/repairs/publish-commit/"))

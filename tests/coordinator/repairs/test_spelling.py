@@ -1,12 +1,10 @@
 """Which path a registration that is made again gets: what shows it, what does not decide it, and how one chooses."""
 
-import io
-import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from changes.plan import ChangePlan, Refusal
 from coordinator.models import DeltaTable
@@ -15,14 +13,15 @@ from coordinator.repairs.fresh import with_known_paths
 from coordinator.repairs.planning import plan_repairs
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job, JobState
-from lake.delta.facts import LockDomain
+from lake.delta.facts import LockDomain, LogStoreEntry
 from lake.delta.uri import TableUri
 from tests.builders.delta import UUID, registration_item
-from tests.builders.facts import URI, coordinated_facts, entry, listing, registration
+from tests.builders.facts import URI, entry, registration
 from tests.builders.people import signed_in
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.pages import body, confirm, confirm_page, fields
 from tests.coordinator.repairs.states import lost_item, repair_facts
+from tests.json_types import printed, said
 
 ROOT = "ops/telemetry"
 S3 = "s3://lake/orders"
@@ -30,22 +29,13 @@ OLD = registration(1, table_id="old", accepting=False)
 DELTA_RS = "_commit_5f0c3d2a-31b2-4c44-9c3e-0d8f4e1f6a55.json.tmp"
 
 
-def lost(**known: Any) -> RepairFacts:
-    """A table whose registration is lost (K8), and what else is known of its path."""
-    return replace(repair_facts(lost_item()), **{"registered_path": "", **known})
-
-
-def with_items(*items: Any, **known: Any) -> RepairFacts:
-    facts = coordinated_facts(listing(), *items)
-    assert facts.protocol
-    given = repair_facts(replace(facts, protocol=replace(facts.protocol, version=3)))
-    return replace(given, **{"registered_path": "", **known})
+def lost(*others: Any, entries: Iterable[LogStoreEntry] = (), **known: Any) -> RepairFacts:
+    """A table whose registration is lost (K8), other items of it, and what else is known of its path."""
+    return replace(repair_facts(lost_item(*others, entries=entries)), **{"registered_path": "", **known})
 
 
 def with_entries(*paths: str, **entry_fields: Any) -> RepairFacts:
-    facts = coordinated_facts(listing(), entries=[entry(1, path=path, **entry_fields) for path in paths])
-    assert facts.protocol
-    return replace(repair_facts(replace(facts, protocol=replace(facts.protocol, version=3))), registered_path="")
+    return lost(entries=[entry(1, path=path, **entry_fields) for path in paths])
 
 
 def outcome(given: RepairFacts) -> ChangePlan | Refusal:
@@ -53,8 +43,8 @@ def outcome(given: RepairFacts) -> ChangePlan | Refusal:
 
 
 SHOWN = {
-    "the lost item as last read": (with_items(OLD, registered_path=S3), "The lost item had it"),
-    "another registration": (with_items(replace(OLD, path=S3)), "Other registrations of this table had it"),
+    "the lost item as last read": (lost(OLD, registered_path=S3), "The lost item had it"),
+    "another registration": (lost(replace(OLD, path=S3)), "Other registrations of this table had it"),
     "entries": (with_entries(S3), "Entries of this table in delta_log had it"),
     "entries under a slash": (with_entries(f"{S3}/"), "Entries of this table in delta_log had it"),
     "entries of before": (lost(lock_domains=(LockDomain("delta_log", S3),)), "Entries of this table in delta_log"),
@@ -77,7 +67,7 @@ UNDECIDED = {
     "nothing": (lost(), "Nothing that was read shows the scheme"),
     "entries under two": (with_entries(S3, URI), f"Entries of this table in delta_log spell the path {S3} and {URI}."),
     "two registrations": (
-        with_items(replace(OLD, path=S3), registration(2, table_id="b", accepting=False)),
+        lost(replace(OLD, path=S3), registration(2, table_id="b", accepting=False)),
         "Other registrations of this table spell the path",
     ),
     "entries of delta-rs": (with_entries(S3, temp=DELTA_RS), "Nothing that was read shows the scheme"),
@@ -102,23 +92,18 @@ def test_where_nothing_decides_it_nothing_is_written_and_a_choice_is_asked_for(g
 def gone(console: Console) -> Any:
     """A table of two commits whose registration has gone; what Levee knew of it is forgotten."""
     table = console.coordinated(ROOT, published=2, waiting=0)
-    console.lake.dynamodb.delete_item(TableName=f"commits-{console.lake.bucket}", Key={"tableId": {"S": UUID}})
+    console.lose_registration()
     DeltaTable.objects.filter(pk=table.pk).update(registered={})
     return console.observed(ROOT)
-
-
-def item(console: Console) -> dict[str, Any]:
-    store = f"commits-{console.lake.bucket}"
-    return dict(console.lake.dynamodb.get_item(TableName=store, Key={"tableId": {"S": UUID}}).get("Item", {}))
 
 
 @pytest.mark.django_db
 def test_the_path_of_the_lost_item_is_remembered_and_put_back(console: Console) -> None:
     console.coordinated(ROOT, published=2, waiting=0)
-    store, path = f"commits-{console.lake.bucket}", f"s3://{console.lake.bucket}/{ROOT}"
-    console.lake.dynamodb.put_item(TableName=store, Item=registration_item(1, path={"S": path}))
+    path = f"s3://{console.lake.bucket}/{ROOT}"
+    console.lake.dynamodb.put_item(TableName=console.registry, Item=registration_item(1, path={"S": path}))
     console.observed(ROOT)
-    console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": {"S": UUID}})
+    console.lose_registration()
     table = console.observed(ROOT)
     plan = console.plan(table, "re-register")
     DeltaTable.objects.update(registered={"table_id": "another", "path": path})
@@ -127,13 +112,13 @@ def test_the_path_of_the_lost_item_is_remembered_and_put_back(console: Console) 
 
     job = console.run(console.repair(table, plan))
 
-    assert (job.state, item(console)["path"]) == (JobState.SUCCEEDED, {"S": path})
+    assert (job.state, console.registrations()[0]["path"]) == (JobState.SUCCEEDED, {"S": path})
 
 
 @pytest.mark.django_db
 def test_the_place_that_levee_enabled_is_known_from_its_job(console: Console, gone: Any) -> None:
     """The newest act counts that got beyond its checks."""
-    store = f"commits-{console.lake.bucket}"
+    store = console.registry
     for scheme, result in (("s3a", {"before": {}}), ("s3", {"before": {}}), ("s3n", {})):
         checked = {"operation": "enable", "location": f"{scheme}://{console.lake.bucket}/{ROOT}", "store": store}
         Job.objects.create(
@@ -166,21 +151,14 @@ def test_the_page_asks_for_the_scheme_and_repairs_with_the_one_chosen(console: C
     console.run(job)
 
     assert job.params["path_scheme"] == "s3"
-    assert item(console)["path"] == {"S": path}
+    assert console.registrations()[0]["path"] == {"S": path}
     assert fields(body(client.get(planned)), f"/tables/{gone.pk}/repairs/")["path_scheme"] == "s3"
-
-
-def repair(uri: str, **options: Any) -> str:
-    out = io.StringIO()
-    call_command("repair", uri, stdout=out, stderr=io.StringIO(), **options)
-    return out.getvalue()
 
 
 @pytest.mark.django_db
 def test_the_command_says_how_to_choose_and_repairs_with_the_choice(console: Console, gone: Any) -> None:
-    said = repair(gone.uri, finding="K8")
-    assert "--path-scheme s3a, s3 or s3n chooses it." in said
-    document = json.loads(repair(gone.uri, finding="K8", path_scheme="s3", json=True, apply=True))
+    assert "--path-scheme s3a, s3 or s3n chooses it." in said("repair", gone.uri, finding="K8")
+    document = printed("repair", gone.uri, finding="K8", path_scheme="s3", apply=True)
 
     assert [job["state"] for job in document["jobs"]] == ["succeeded"]
-    assert item(console)["path"] == {"S": f"s3://{console.lake.bucket}/{ROOT}"}
+    assert console.registrations()[0]["path"] == {"S": f"s3://{console.lake.bucket}/{ROOT}"}

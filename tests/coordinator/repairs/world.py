@@ -70,10 +70,8 @@ class World(MotoLake):
 
     def snapshot(self) -> tuple[dict[str, bytes], list[dict[str, Any]], list[dict[str, Any]]]:
         """Everything there is."""
-        return {key: self.read(key) for key in self.keys()}, *self.snapshot_of_items()
-
-    def snapshot_of_items(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        return self.items(self.log_store), self.items(self.registry)
+        objects = {key: self.read(key) for key in self.keys()}
+        return objects, self.items(self.log_store), self.items(self.registry)
 
 
 class Meddled:

@@ -11,9 +11,7 @@ from tests.coordinator.repairs.conftest import (  # noqa: F401
     endpoint,
     lake,
     observe,
-    port,
     s3,
-    world,
     written,
     young_count_as_old,
 )

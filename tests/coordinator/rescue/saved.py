@@ -137,23 +137,12 @@ def unpublished_by_mistake(console: Console) -> tuple[DeltaTable, dict[str, Any]
     The item of before is saved aside.
     """
     table = console.coordinated(TELEMETRY, published=4, waiting=0)
-    store = f"commits-{console.lake.bucket}"
-    [item] = console.lake.dynamodb.scan(TableName=store)["Items"]
+    [item] = console.registrations()
     item = {**item, "tableTimestamp": {"N": str(EPOCH_MS + 3)}}
-    console.lake.dynamodb.put_item(TableName=store, Item=item)
+    console.lake.dynamodb.put_item(TableName=console.registry, Item=item)
     console.lake.delete(f"{TELEMETRY}/_delta_log/{3:020d}.json")
     ProvenanceRow.objects.all().delete()
     console.observed(TELEMETRY)
     console.observed(TELEMETRY)
     repaired(console, table, "publish-accepted-staged-file")
     return table, item
-
-
-def registrations(console: Console) -> list[dict[str, Any]]:
-    return list(console.lake.dynamodb.scan(TableName=f"commits-{console.lake.bucket}", ConsistentRead=True)["Items"])
-
-
-def lose_registration(console: Console) -> None:
-    store = f"commits-{console.lake.bucket}"
-    for item in registrations(console):
-        console.lake.dynamodb.delete_item(TableName=store, Key={"tableId": item["tableId"]})

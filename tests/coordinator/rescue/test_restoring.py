@@ -39,10 +39,6 @@ FOREIGN = {
 }
 
 
-def keys(console: Console) -> set[str]:
-    return {key for key, _ in console.state()[0]}
-
-
 def key_of(console: Console, copy: str) -> str:
     return copy.removeprefix(f"s3a://{console.lake.bucket}/")
 
@@ -115,7 +111,7 @@ def test_a_removed_file_comes_back_byte_for_byte_and_its_copy_stays(console: Con
     table, key, data = scene(console)
     copy = saved.only_copy(console, table, kind)
     assert copy["goes_to"] == f"s3a://{console.lake.bucket}/{key}"
-    assert key not in keys(console)
+    assert key not in console.objects()
 
     job = saved.restored(console, table, copy["id"])
 
@@ -181,7 +177,7 @@ def test_a_rival_overtakes_the_restore_and_keeps_its_bytes(
 
     assert job.state == "overtaken", job.error_text
     assert job.message.startswith("Stopped before any change: ")
-    assert key not in keys(console) or console.bytes_of(key) == b"a rival's"
+    assert key not in console.objects() or console.bytes_of(key) == b"a rival's"
 
 
 def test_the_note_beside_a_file_names_its_table(console: Console) -> None:
@@ -209,7 +205,7 @@ def an_entry(console: Console) -> tuple[DeltaTable, str, dict[str, Any]]:
 
 def a_registration(console: Console) -> tuple[DeltaTable, str, dict[str, Any]]:
     table, item = saved.unpublished_by_mistake(console)
-    saved.lose_registration(console)
+    console.lose_registration()
     return table, saved.only_copy(console, table, "registration")["id"], item
 
 
@@ -222,7 +218,7 @@ def test_the_command_puts_the_item_back_with_every_attribute_and_only_where_noth
 
     saved.run_by_hand(console, words)
 
-    held = saved.registrations(console) if scene is a_registration else [console.item(saved.ORDERS, 3)]
+    held = console.registrations() if scene is a_registration else [console.item(saved.ORDERS, 3)]
     assert held == [item]
     with pytest.raises(ClientError, match="ConditionalCheckFailed"):
         saved.run_by_hand(console, words)

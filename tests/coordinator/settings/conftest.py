@@ -8,18 +8,10 @@ import pytest
 from coordinator.settings import jobs, sweep_plans
 from coordinator.settings.requests import Sweep
 from tests.builders.delta import UUID, add, commit_bytes, commit_info
-from tests.coordinator.observation.conftest import connection, guard, observe, written  # noqa: F401
+from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
+from tests.coordinator.repairs.conftest import client  # noqa: F401
 from tests.coordinator.settings.settings_console import SettingsConsole
-from tests.lake.aws.conftest import (  # noqa: F401
-    _own_environment,
-    bucket,
-    dynamodb,
-    endpoint,
-    lake,
-    s3,
-    stub,
-    stub_lake,
-)
+from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
 
 SWEPT = "sales/orders"
 
@@ -46,16 +38,18 @@ def temp_key(version: int, root: str = SWEPT, name: str = "loser") -> str:
     return f"{root}/_delta_log/.tmp/{version:020d}.json.{name}"
 
 
-def loser_of(version: int) -> bytes:
-    """A commit that lost its version, written just now by its own word as well."""
-    now = int(time.time() * 1_000)
-    return commit_bytes(commit_info("MERGE", timestamp=now), add(f"loser-{version}.parquet"))
-
-
 @pytest.fixture
 def young_count_as_old(monkeypatch) -> None:
     """A sweep takes files just written: moto gives every object the time of now."""
     monkeypatch.setattr(sweep_plans, "QUIET_SECONDS", -7_200)
+
+
+@pytest.fixture
+def ready(console) -> SettingsConsole:
+    """A table of the log store, observed."""
+    console.lake.table(SWEPT, log_store=True)
+    console.observe()
+    return console
 
 
 @pytest.fixture
@@ -65,24 +59,22 @@ def swept(console) -> SettingsConsole:
     for version in range(3):
         console.lake.entry(SWEPT, version, expireTime={"N": str(int(time.time()) + 86_400)})
     console.lake.pending(SWEPT, 3)
+    lost = commit_info("MERGE", timestamp=int(time.time() * 1_000))  # written just now by its own word as well
     for version in (0, 1):
-        console.lake.put(temp_key(version), loser_of(version))
+        console.lake.put(temp_key(version), commit_bytes(lost, add(f"loser-{version}.parquet")))
     console.lake.put(f"{SWEPT}/_delta_log/.tmp/notes.txt", b"mine")
     console.observe()
     return console
 
 
 @pytest.fixture
-def lately(young_count_as_old) -> Sweep:
-    return Sweep("", (datetime.now(UTC) + timedelta(hours=1)).isoformat())
+def lately(swept, young_count_as_old) -> Sweep:
+    """A sweep of all that was written by now."""
+    return Sweep(swept.lake.bucket, later())
 
 
-def change_of(console, lately, prefix: str = "") -> Sweep:
-    return Sweep(console.lake.bucket, lately.before, prefix)
-
-
-def keys(console) -> set[str]:
-    return {key for key, _ in console.state()[0]}
+def later() -> str:
+    return (datetime.now(UTC) + timedelta(hours=1)).isoformat()
 
 
 def commit_of(transaction: str) -> bytes:

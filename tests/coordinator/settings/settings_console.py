@@ -6,7 +6,6 @@ from coordinator.models import Bucket, CommitStore
 from coordinator.settings import actions
 from coordinator.settings.requests import ChangeRequest
 from dashboard.accounts.roles import Role
-from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from tests.builders.people import actor
 from tests.coordinator.repairs.console import Console
@@ -38,12 +37,7 @@ class SettingsConsole(Console):
         """Confirm as an operator; what can lose something as an admin who types the name."""
         plan = planned.result["plan"]
         by, typed = (Role.ADMIN, plan["subject"]) if plan["can_lose"] else (Role.OPERATOR, confirm)
-        return self.finish(actions.apply_change(actor(by), planned, plan["digest"], confirm=typed))
-
-    def finish(self, job: Job) -> Job:
-        execute(job.pk, "w1")
-        job.refresh_from_db()
-        return job
+        return self.run(actions.apply_change(actor(by), planned, plan["digest"], confirm=typed))
 
     def store(self, name: str = "") -> CommitStore:
         return CommitStore.objects.get(connection=self.connection, name=name or self.lake.log_store)
@@ -57,6 +51,16 @@ class SettingsConsole(Console):
     def ttl(self, name: str = "") -> dict[str, Any]:
         said = self.lake.dynamodb.describe_time_to_live(TableName=name or self.lake.log_store)
         return dict(said["TimeToLiveDescription"])
+
+    def with_ttl(self, attribute: str) -> str:
+        """The log store, with TTL on an attribute."""
+        on = {"Enabled": True, "AttributeName": attribute}
+        self.lake.dynamodb.update_time_to_live(TableName=self.lake.log_store, TimeToLiveSpecification=on)
+        return self.lake.log_store
+
+    def give_rules(self, *rules: dict[str, Any]) -> None:
+        given = {"Rules": list(rules)}
+        self.lake.s3.put_bucket_lifecycle_configuration(Bucket=self.lake.bucket, LifecycleConfiguration=given)
 
     def rules(self) -> list[dict[str, Any]]:
         try:

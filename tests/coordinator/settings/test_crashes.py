@@ -3,14 +3,14 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from changes import execution
 from changes.calls import Result
-from coordinator.settings import store_calls
+from coordinator.settings import lifecycle_calls, store_calls
 from coordinator.settings.planning import plan_now
 from coordinator.settings.requests import (
     CHANGES,
@@ -39,27 +39,16 @@ from lake.aws.dynamodb import DynamoDB
 from lake.aws.errors import AwsError
 from tests.builders.changes import execute_plan
 from tests.choosing import slowly
-from tests.coordinator.settings.conftest import SWEPT
+from tests.coordinator.settings.conftest import SWEPT, later
 from tests.coordinator.settings.settings_console import SettingsConsole
 from tests.waiting import scaled
 
 MOST_TRIES = 12
 
 
-def with_ttl(console: SettingsConsole, attribute: str) -> str:
-    """The log store, with TTL on an attribute."""
-    specification = {"Enabled": True, "AttributeName": attribute}
-    console.lake.dynamodb.update_time_to_live(TableName=console.lake.log_store, TimeToLiveSpecification=specification)
-    return console.lake.log_store
-
-
 def with_rule(console: SettingsConsole) -> str:
     console.applied(SetTempRule(console.lake.bucket, SWEPT))
     return str(console.rules()[0]["ID"])
-
-
-def later() -> str:
-    return (datetime.now(UTC) + timedelta(hours=1)).isoformat()
 
 
 def with_test(console: SettingsConsole) -> str:
@@ -75,8 +64,8 @@ ASKED: dict[str, Callable[[SettingsConsole], ChangeRequest]] = {
     ChangeProtection.ACT: lambda console: ChangeProtection(console.lake.log_store, True),
     ChangeRecovery.ACT: lambda console: ChangeRecovery(console.lake.log_store, True),
     EnableTtl.ACT: lambda console: EnableTtl(console.lake.log_store),
-    MigrateTtl.ACT: lambda console: MigrateTtl(with_ttl(console, "commitTime")),
-    DisableTtl.ACT: lambda console: DisableTtl(with_ttl(console, "expireTime")),
+    MigrateTtl.ACT: lambda console: MigrateTtl(console.with_ttl("commitTime")),
+    DisableTtl.ACT: lambda console: DisableTtl(console.with_ttl("expireTime")),
     SetTempRule.ACT: lambda console: SetTempRule(console.lake.bucket, SWEPT),
     RemoveTempRule.ACT: lambda console: RemoveTempRule(console.lake.bucket, with_rule(console)),
     SetMultipartRule.ACT: lambda console: SetMultipartRule(console.lake.bucket, 7),
@@ -173,6 +162,27 @@ def test_two_plans_of_one_bucket_do_not_undo_each_other(console):
     assert (console.apply(second)).error_code == "Moved"
     assert console.applied(SetTempRule(bucket, "sales/returns")).state == JobState.SUCCEEDED
     assert len(console.rules()) == 2
+
+
+def test_a_rule_changed_just_after_the_write_is_noticed_and_the_old_rules_are_kept(ready, monkeypatch):
+    before, theirs = (
+        {"ID": name, "Status": "Disabled", "Filter": {"Prefix": "x/"}, "Expiration": {"Days": 9}}
+        for name in ("off", "archive")
+    )
+    ready.give_rules(before)
+    real = lifecycle_calls.write_lifecycle
+
+    def overwritten(lake, bucket, wanted, *, owner):
+        sent = real(lake, bucket, wanted, owner=owner)
+        ready.give_rules(theirs)
+        return sent
+
+    monkeypatch.setattr(lifecycle_calls, "write_lifecycle", overwritten)
+    job = ready.applied(SetTempRule(ready.lake.bucket, SWEPT))
+
+    assert (job.state, job.error_code) == (JobState.FAILED, "ReadBack")
+    assert "they differ: rule archive, rule levee-tmp-" in job.message
+    assert "<ID>off</ID>" in job.result["before"]["rules"][0]
 
 
 @pytest.mark.parametrize(

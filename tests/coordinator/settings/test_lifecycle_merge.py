@@ -15,24 +15,12 @@ from coordinator.settings.lifecycle_merge import (
     with_rule,
     without_rule,
 )
-from coordinator.settings.lifecycle_plans import (
-    BucketFacts,
-    least_days,
-    plan_lifecycle,
-    temp_rule_id,
-)
+from coordinator.settings.lifecycle_plans import BucketFacts, least_days, plan_lifecycle, temp_rule_id
 from coordinator.settings.requests import NotPlanned, RemoveTempRule, SetTempRule
 from lake.aws.lifecycle import Lifecycle, LifecycleUnreadable, parse_rule, split_rules
 from tests.coordinator.settings.rules import configurations
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-
-
-@given(configurations())
-def test_rules_are_read_in_their_own_bytes(made):
-    body, rules = made
-
-    assert [rule.xml for rule in split_rules(body)] == rules
 
 
 @given(configurations(), st.data())

@@ -1,7 +1,5 @@
 """What a change of a store or a bucket really sends is in the policy of its feature, and nothing in it is to spare."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from coordinator.settings.iam_features import feature_policies
@@ -15,7 +13,6 @@ from coordinator.settings.requests import (
     EnableTtl,
     SetMultipartRule,
     SetTempRule,
-    Sweep,
 )
 from tests.iam.evaluating import Asked, actions_of, allows, refused, without
 from tests.iam.levees_requests import Noted
@@ -32,29 +29,22 @@ def policy(console, feature: str, new_stores: str = "delta_") -> dict:
     return {one.feature: one.document for one in feature_policies(names)}[feature]
 
 
-def of_feature(document: dict, asked: list[Asked]) -> list[Asked]:
-    """What was asked and is the feature's own; its job reads the rest as observing does."""
-    return [one for one in asked if one.action in actions_of(document)]
-
-
 def assert_exact(document: dict, observe: dict, asked: list[Asked]) -> None:
     assert [str(one) for one in asked if not allows(document, one) and not allows(observe, one)] == []
-    own = of_feature(document, asked)
+    own = [one for one in asked if one.action in actions_of(document)]  # the rest its job reads as observing does
     assert refused(document, own) == []
     assert {one for one in actions_of(document) if not refused(without(document, one), own)} == set()
 
 
-def test_stores_are_changed_with_the_policy_of_it(console, noted):
-    store = console.lake.log_store
-    console.lake.table("sales/orders", log_store=True)
-    console.observe()
+def test_stores_are_changed_with_the_policy_of_it(ready, noted):
+    store = ready.lake.log_store
     noted.forget()
 
     changes = (ChangeCapacity(store, Capacity(5, 5)), ChangeProtection(store, on=True), ChangeRecovery(store, on=True))
     for change in (*changes, EnableTtl(store)):
-        assert console.applied(change).state == "succeeded"
+        assert ready.applied(change).state == "succeeded"
 
-    assert_exact(policy(console, "change-stores"), policy(console, "observe"), noted.asked)
+    assert_exact(policy(ready, "change-stores"), policy(ready, "observe"), noted.asked)
 
 
 def test_stores_are_created_with_the_policy_of_it_and_no_other_name_is_touched(console, noted):
@@ -73,23 +63,20 @@ def test_stores_are_created_with_the_policy_of_it_and_no_other_name_is_touched(c
     assert not any(allows(document, Asked(action, strangers, OWN)) for action in actions_of(document))
 
 
-def test_rules_are_changed_with_the_policy_of_it(console, noted):
-    bucket = console.lake.bucket
-    console.lake.table("sales/orders", log_store=True)
-    console.observe()
+def test_rules_are_changed_with_the_policy_of_it(ready, noted):
+    bucket = ready.lake.bucket
     noted.forget()
 
     for change in (SetMultipartRule(bucket), SetTempRule(bucket, "sales/orders")):
-        assert console.applied(change).state == "succeeded"
+        assert ready.applied(change).state == "succeeded"
 
-    assert_exact(policy(console, "change-lifecycle"), policy(console, "observe"), noted.asked)
+    assert_exact(policy(ready, "change-lifecycle"), policy(ready, "observe"), noted.asked)
 
 
-def test_a_sweep_needs_the_policy_of_it(swept, young_count_as_old, noted):
+def test_a_sweep_needs_the_policy_of_it(swept, lately, noted):
     noted.forget()
 
-    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-    assert swept.applied(Sweep(swept.lake.bucket, later)).state == "succeeded"
+    assert swept.applied(lately).state == "succeeded"
 
     assert_exact(policy(swept, "sweep"), policy(swept, "observe"), noted.asked)
 

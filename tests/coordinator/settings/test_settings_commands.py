@@ -1,22 +1,13 @@
 """`levee store` and `levee bucket` with an action: the plan, nothing without --apply, and their exit codes."""
 
-import io
-
 import pytest
-from django.core.management import call_command
 
 from dashboard.commands import UsageError
 from dashboard.jobs.models import Job
 from tests.coordinator.settings.settings_console import SettingsConsole
-from tests.json_types import printed
+from tests.json_types import printed, said
 
 pytestmark = pytest.mark.django_db
-
-
-def text(*words: str) -> str:
-    out = io.StringIO()
-    call_command(*words, stdout=out, stderr=io.StringIO())
-    return out.getvalue()
 
 
 def test_a_store_is_created_only_with_apply(console: SettingsConsole) -> None:
@@ -34,18 +25,15 @@ def test_a_store_is_created_only_with_apply(console: SettingsConsole) -> None:
 
 
 def test_the_plan_reads_as_text_with_deltas_own_beside_it(console: SettingsConsole) -> None:
-    said = text("store", f"fresh-{console.lake.bucket}", "create")
+    told = said("store", f"fresh-{console.lake.bucket}", "create")
 
-    assert "Deletion protection: On (Delta would have made: Off)" in said
-    assert "aws dynamodb create-table" in said
-    assert said.rstrip().endswith("Nothing was changed. --apply carries it out.")
+    assert "Deletion protection: On (Delta would have made: Off)" in told
+    assert "aws dynamodb create-table" in told
+    assert told.rstrip().endswith("Nothing was changed. --apply carries it out.")
 
 
 def test_a_move_of_ttl_is_shown_and_stopped(console: SettingsConsole) -> None:
-    name = console.lake.log_store
-    console.lake.dynamodb.update_time_to_live(
-        TableName=name, TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True}
-    )
+    name = console.with_ttl("commitTime")
     printed("store", name, "migrate-ttl", "--apply")
 
     assert printed("store", name)["ttl"]["migration"]["phase"] == "disabling"
@@ -75,26 +63,23 @@ def test_enqueue_hands_the_change_to_the_workers(console: SettingsConsole) -> No
         printed("store", name, "protect", "--on", "--enqueue")
 
 
-def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(console: SettingsConsole) -> None:
-    console.lake.table("sales/orders", 3, log_store=True)
-    console.observe()
-    words = ("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders")
+def test_a_rule_on_temp_files_is_set_and_removed_by_its_prefix(ready: SettingsConsole) -> None:
+    words = ("bucket", ready.lake.bucket, "tmp-rule", "--prefix", "sales/orders")
 
     with pytest.raises(UsageError, match=f"last copy of the commit and goes as well. Add --confirm {words[1]}"):
         printed(*words, "--apply")
-    assert console.rules() == []
+    assert ready.rules() == []
     assert printed(*words, "--apply", "--confirm", words[1])["job"]["state"] == "succeeded"
-    assert console.rules()[0]["Expiration"]["Days"] == 3
-    assert printed("bucket", console.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
+    assert ready.rules()[0]["Expiration"]["Days"] == 3
+    assert printed("bucket", ready.lake.bucket)["lifecycle"]["rules"][0]["is_temp_rule"] is True
     assert printed(*words, "--remove", "--apply")["job"]["state"] == "succeeded"
-    assert console.rules() == []
+    assert ready.rules() == []
 
 
 def test_a_rule_without_its_last_slash_is_found_by_the_tables_prefix(console: SettingsConsole) -> None:
     console.lake.table("sales/orders", 3, log_store=True)
     official = {"ID": "theirs", "Status": "Enabled", "Filter": {"Prefix": "sales/orders/_delta_log/.tmp"}}
-    rules = {"Rules": [{**official, "Expiration": {"Days": 3}}]}
-    console.lake.s3.put_bucket_lifecycle_configuration(Bucket=console.lake.bucket, LifecycleConfiguration=rules)
+    console.give_rules({**official, "Expiration": {"Days": 3}})
     console.observe()
 
     document = printed("bucket", console.lake.bucket, "tmp-rule", "--prefix", "sales/orders", "--remove", "--apply")
@@ -103,13 +88,10 @@ def test_a_rule_without_its_last_slash_is_found_by_the_tables_prefix(console: Se
     assert console.rules() == []
 
 
-def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:
-    console.lake.table("sales/orders", 3, log_store=True)
-    console.observe()
-
-    assert printed("bucket", console.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
-    assert console.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
-    assert printed("bucket", console.lake.bucket, "sweep", "--days", "2")["refusal"]["why"] == "nothing-to-do"
+def test_uploads_and_sweeps_are_planned(ready: SettingsConsole) -> None:
+    assert printed("bucket", ready.lake.bucket, "multipart-rule", "--apply")["job"]["state"] == "succeeded"
+    assert ready.rules()[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
+    assert printed("bucket", ready.lake.bucket, "sweep", "--days", "2")["refusal"]["why"] == "nothing-to-do"
 
 
 @pytest.mark.slow
@@ -129,17 +111,14 @@ def test_uploads_and_sweeps_are_planned(console: SettingsConsole) -> None:
         ("bucket", "{bucket}", "sweep", "--days", "-1"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(console: SettingsConsole, words: tuple[str, ...]) -> None:
-    console.lake.table("sales/orders", 3, log_store=True)
-    console.observe()
-
+def test_what_makes_no_sense_is_a_usage_error(ready: SettingsConsole, words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
-        printed(*(word.format(store=console.lake.log_store, bucket=console.lake.bucket) for word in words))
+        printed(*(word.format(store=ready.lake.log_store, bucket=ready.lake.bucket) for word in words))
 
 
 @pytest.mark.slow
 def test_permissions_prints_policies_and_checks_them(console: SettingsConsole) -> None:
-    assert f'table/{console.lake.log_store}"' in text("permissions")
+    assert f'table/{console.lake.log_store}"' in said("permissions")
 
     checked = printed("permissions", "--check")
 

@@ -10,11 +10,9 @@ from coordinator.models import CommitStore
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
-from tests.builders.lake import (
-    make_store,
-)
+from tests.builders.lake import make_store
 from tests.builders.people import signed_in
-from tests.coordinator.repairs.pages import body, fields
+from tests.coordinator.repairs.pages import body, confirm, plan_page
 from tests.coordinator.settings.settings_console import SettingsConsole
 
 pytestmark = pytest.mark.django_db
@@ -22,27 +20,10 @@ PROVISIONED = {"act": "change-capacity", "billing": "provisioned", "read": "25",
 TEMP_RULE = {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"}
 
 
-@pytest.fixture
-def client() -> Client:
-    return signed_in(Role.OPERATOR)
-
-
-def plan_page(client: Client, console: SettingsConsole, address: str, asked: dict[str, str]) -> str:
-    """Ask for a plan, let the worker make it, and return the address of its page."""
-    answer = client.post(address, asked)
-    assert answer.status_code == 303, body(answer)
-    console.finish(Job.objects.filter(kind="plan-upkeep").latest("created_at"))
-    return str(answer["Location"])
-
-
-def confirm(client: Client, address: str, **typed: str) -> Any:
-    return client.post(address, fields(body(client.get(address)), address) | typed)
-
-
 def carried_out(console: SettingsConsole, answer: Any) -> Job:
     """The job that a confirmation led to, run."""
     assert answer.status_code == 303, body(answer)
-    job = console.finish(Job.objects.latest("created_at"))
+    job = console.run(Job.objects.latest("created_at"))
     assert job.state == "succeeded", job.error_text
     return job
 
@@ -89,7 +70,8 @@ def test_a_rule_is_added_changed_and_removed_and_the_page_says_that_no_other_is_
     client = signed_in(Role.ADMIN)
     console.lake.table("sales/orders", 3, log_store=True)
     other = {"ID": "other", "Status": "Enabled", "Filter": {"Prefix": "exports/"}, "Expiration": {"Days": 30}}
-    _give_rules(console, other)
+    console.give_rules(other)
+    console.observe()
     bucket = console.bucket_row()
 
     address = plan_page(client, console, change_address(bucket), TEMP_RULE)
@@ -162,7 +144,7 @@ def test_a_connection_shows_a_policy_for_each_feature_and_one_tick_for_each_perm
     assert f"table/{console.lake.log_store}" in body(client.get(address))
 
     assert client.post(f"{address}check/").status_code == 303
-    checked = console.finish(Job.objects.filter(kind="check-permissions").latest("created_at"))
+    checked = console.run(Job.objects.filter(kind="check-permissions").latest("created_at"))
 
     assert checked.state == "succeeded", checked.error_text
     html = body(client.get(address))
@@ -174,11 +156,7 @@ def test_a_connection_shows_a_policy_for_each_feature_and_one_tick_for_each_perm
 
 
 def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client, console: SettingsConsole) -> None:
-    console.lake.dynamodb.update_time_to_live(
-        TableName=console.lake.log_store,
-        TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True},
-    )
-    store = console.store()
+    store = console.store(console.with_ttl("commitTime"))
     page = f"/stores/{store.pk}/ttl/"
     plan = plan_page(client, console, change_address(store), {"act": "migrate-ttl"})
     job = carried_out(console, confirm(client, plan))
@@ -199,10 +177,3 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     assert "<b>Cancelled</b>" in stopped
     assert "hx-get" not in stopped
     assert "TTL is being moved" not in body(client.get(f"/stores/{store.pk}/"))
-
-
-def _give_rules(console: SettingsConsole, *rules: dict[str, Any]) -> None:
-    console.lake.s3.put_bucket_lifecycle_configuration(
-        Bucket=console.lake.bucket, LifecycleConfiguration={"Rules": list(rules)}
-    )
-    console.observe()

@@ -2,10 +2,7 @@
 
 import pytest
 
-from coordinator.settings.requests import (
-    Capacity,
-    CreateStore,
-)
+from coordinator.settings.requests import Capacity, CreateStore
 from dashboard.jobs.models import JobState
 from lake.delta import coordinator_items, log_store
 
@@ -20,13 +17,15 @@ def keys_of(table: dict) -> tuple[tuple[str, str, str], ...]:
 @pytest.mark.parametrize(("kind", "keys"), KINDS)
 def test_a_new_store_has_the_key_of_its_kind_and_all_that_was_asked_for(console, kind, keys):
     name = f"new-{kind}-{console.lake.bucket}"
-    job = console.applied(CreateStore(name, kind, Capacity(7, 9), tags=(("team", "lake"),)))
+    key = "arn:aws:kms:us-east-1:111122223333:key/0f0e"
+    job = console.applied(CreateStore(name, kind, Capacity(7, 9), encryption=key, tags=(("team", "lake"),)))
 
     table = console.described(name)
     assert job.state == JobState.SUCCEEDED, job.message
     assert keys_of(table) == keys
     assert table["ProvisionedThroughput"]["ReadCapacityUnits"] == 7
     assert table["DeletionProtectionEnabled"]
+    assert table["SSEDescription"]["KMSMasterKeyArn"] == key
     backups = console.lake.dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
     assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
     tags = console.lake.dynamodb.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"]
@@ -42,10 +41,3 @@ def test_a_new_store_can_be_on_demand_and_bare(console):
 
     assert console.described(name)["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
     assert console.ttl(name)["TimeToLiveStatus"] == "DISABLED"
-
-
-def test_a_new_store_can_have_a_key_of_kms(console):
-    name, key = f"kms-{console.lake.bucket}", "arn:aws:kms:us-east-1:111122223333:key/0f0e"
-    console.applied(CreateStore(name, encryption=key))
-
-    assert console.described(name)["SSEDescription"]["KMSMasterKeyArn"] == key

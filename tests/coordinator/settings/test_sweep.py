@@ -1,5 +1,6 @@
 """The sweep deletes finished temp files and nothing else."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,33 +9,31 @@ from coordinator.models import CommitStore, DeltaTable, ProvenanceRow
 from coordinator.settings import sweep, sweep_reading
 from coordinator.settings.requests import Sweep
 from coordinator.settings.sweep import FINISHED, SweepTable
-from dashboard.connections.access import lake_access
 from dashboard.jobs.models import JobState
-from lake.aws.access import open_lake
 from tests.builders.delta import UUID, add, commit_bytes, commit_info, crc_bytes
 from tests.builders.moto_lake import commit_body
 from tests.coordinator.settings.conftest import SWEPT as ROOT
-from tests.coordinator.settings.conftest import change_of, commit_of, keys, own_temp_key, temp_key
+from tests.coordinator.settings.conftest import commit_of, own_temp_key, temp_key
 
 
 def test_finished_files_go_and_all_else_stays(swept, lately):
-    before = keys(swept)
+    before = swept.objects()
 
-    job = swept.applied(change_of(swept, lately))
+    job = swept.applied(lately)
 
     assert job.state == JobState.SUCCEEDED, job.message
-    assert before - keys(swept) == {temp_key(0), temp_key(1)}
+    assert before - swept.objects() == {temp_key(0), temp_key(1)}
     assert job.result["after"]["deleted"] == 2
 
 
 def test_the_plan_is_a_dry_run(swept, lately):
-    before = keys(swept)
-    plan = swept.plan_of(change_of(swept, lately, ROOT))
+    before = swept.objects()
+    plan = swept.plan_of(replace(lately, prefix=ROOT))
 
     told = " ".join(plan["consequences"])
     assert plan["equivalents"]["aws_cli"] == ""
     assert temp_key(0) in told
-    assert keys(swept) == before
+    assert swept.objects() == before
     assert "2 finished temp files" in told
     assert "1 file kept, for an incomplete entry names it." in told
     assert "1 file kept, for its name tells no version." in told
@@ -44,18 +43,18 @@ def test_a_lost_file_keeps_its_temp_file(swept, lately):
     """C6: the entry is complete, the published file is gone, and the temp file is the only copy."""
     swept.lake.delete(f"{ROOT}/_delta_log/{1:020d}.json")
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert temp_key(1) in keys(swept)
-    assert temp_key(0) not in keys(swept)
+    assert temp_key(1) in swept.objects()
+    assert temp_key(0) not in swept.objects()
 
 
 def test_a_lost_first_version_keeps_its_temp_file_without_a_checkpoint(swept, lately):
     swept.lake.delete(f"{ROOT}/_delta_log/{0:020d}.json")
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert temp_key(0) in keys(swept)
+    assert temp_key(0) in swept.objects()
 
 
 def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
@@ -65,7 +64,7 @@ def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
         swept.lake.delete(f"{ROOT}/_delta_log/{version:020d}.json")
         forget_entry(swept, version)
 
-    told = swept.refusal_of(change_of(swept, lately))["reason"]
+    told = swept.refusal_of(lately)["reason"]
 
     assert "2 files kept, for its version was cleaned out of the log, and nothing is left to compare it with." in told
 
@@ -73,7 +72,7 @@ def test_a_version_cleaned_out_of_the_log_keeps_its_temp_file(swept, lately):
 def forget_entry(console, version: int) -> None:
     """TTL took it, and nobody had looked before."""
     ProvenanceRow.objects.all().delete()
-    take_entry(console, version)
+    console.lake.drop_entries(ROOT, version)
 
 
 def test_a_copy_of_the_published_file_goes_with_or_without_an_entry(swept, lately):
@@ -82,9 +81,9 @@ def test_a_copy_of_the_published_file_goes_with_or_without_an_entry(swept, latel
     swept.lake.delete(temp_key(1))
     forget_entry(swept, 1)
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert not {own_temp_key(1), own_temp_key(2)} & keys(swept)
+    assert not {own_temp_key(1), own_temp_key(2)} & swept.objects()
 
 
 def test_the_last_copy_of_an_accepted_commit_stays_after_its_file_was_replaced(swept, lately):
@@ -94,10 +93,10 @@ def test_the_last_copy_of_an_accepted_commit_stays_after_its_file_was_replaced(s
     swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.json", b"{}")
     forget_entry(swept, 1)
 
-    plan = swept.plan_of(change_of(swept, lately))
-    swept.applied(change_of(swept, lately))
+    plan = swept.plan_of(lately)
+    swept.applied(lately)
 
-    assert own_temp_key(1) in keys(swept)
+    assert own_temp_key(1) in swept.objects()
     assert "1 file kept, for it differs from the published file, and no entry tells which of them was accepted." in (
         " ".join(plan["consequences"])
     )
@@ -107,9 +106,9 @@ def test_the_accepted_temp_file_stays_while_its_published_file_differs(swept, la
     swept.lake.put(own_temp_key(1), commit_body(1))
     swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.json", b"foreign")
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert own_temp_key(1) in keys(swept)
+    assert own_temp_key(1) in swept.objects()
 
 
 def test_a_copy_stays_beside_a_rival_that_nothing_shows_to_have_lost(swept, lately):
@@ -117,10 +116,10 @@ def test_a_copy_stays_beside_a_rival_that_nothing_shows_to_have_lost(swept, late
     swept.lake.put(own_temp_key(1), commit_body(1))
     forget_entry(swept, 1)
 
-    plan = swept.plan_of(change_of(swept, lately))
-    swept.applied(change_of(swept, lately))
+    plan = swept.plan_of(lately)
+    swept.applied(lately)
 
-    assert {own_temp_key(1), temp_key(1)} <= keys(swept)
+    assert {own_temp_key(1), temp_key(1)} <= swept.objects()
     assert "it tells which file of its version was published" in " ".join(plan["consequences"])
 
 
@@ -137,9 +136,9 @@ def test_a_checksum_tells_a_loser_whose_entry_has_expired(swept, lately, winner,
     swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId=winner))
     forget_entry(swept, 1)
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert (temp_key(1) not in keys(swept)) is goes
+    assert (temp_key(1) not in swept.objects()) is goes
 
 
 def test_objects_whose_etags_say_nothing_are_compared_byte_by_byte(swept, lately, monkeypatch):
@@ -148,31 +147,30 @@ def test_objects_whose_etags_say_nothing_are_compared_byte_by_byte(swept, lately
         swept.lake.delete(temp_key(version))
         forget_entry(swept, version)
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert own_temp_key(1) not in keys(swept)
-    assert own_temp_key(2) in keys(swept)
+    assert own_temp_key(1) not in swept.objects()
+    assert own_temp_key(2) in swept.objects()
 
 
 def test_what_the_bounds_leave_out_stays_and_is_told(swept, lately, monkeypatch):
     swept.lake.put_in_parts(own_temp_key(2), commit_body(2))
     monkeypatch.setattr(sweep_reading, "MOST_COMPARED", 2)
 
-    plan = swept.plan_of(change_of(swept, lately))
-    swept.applied(change_of(swept, lately))
+    plan = swept.plan_of(lately)
+    swept.applied(lately)
 
-    assert own_temp_key(2) in keys(swept)
+    assert own_temp_key(2) in swept.objects()
     assert "its bytes were not compared with the published file" in " ".join(plan["consequences"])
 
 
-def test_a_file_of_a_commit_published_since_the_log_was_listed_is_compared_with_what_is_there_now(swept, lately):
+def test_a_file_of_a_commit_published_since_the_log_was_listed_is_compared_with_what_is_there_now(swept, lately, lake):
     swept.lake.put(own_temp_key(2), commit_body(2))
     call = SweepTable(swept.lake.bucket, f"{ROOT}/_delta_log/", lately.before, ((swept.lake.log_store, "x"),), "")
     found = []
-    with open_lake(lake_access(swept.connection)) as lake:
-        for file in sweep.temp_files(call, lake):
-            found.append(file)
-            swept.lake.put(f"{ROOT}/_delta_log/{2:020d}.json", b"replaced meanwhile")
+    for file in sweep.temp_files(call, lake):
+        found.append(file)
+        swept.lake.put(f"{ROOT}/_delta_log/{2:020d}.json", b"replaced meanwhile")
 
     assert [file.verdict == FINISHED for file in found if file.key == own_temp_key(2)] == [False]
 
@@ -187,11 +185,11 @@ def test_a_file_that_changes_under_its_hands_stays(swept, lately, monkeypatch):
                 swept.lake.put(file.key, b"another")
             yield file
 
-    planned = swept.planned(change_of(swept, lately))
+    planned = swept.planned(lately)
     monkeypatch.setattr(sweep, "temp_files", meddled)
     job = swept.apply(planned)
 
-    assert temp_key(0) in keys(swept)
+    assert temp_key(0) in swept.objects()
     assert (job.result["after"]["deleted"], job.result["after"]["changed"]) == (1, 1)
 
 
@@ -210,7 +208,7 @@ def test_a_limit_within_the_longest_commit_is_refused(swept):
 def test_without_a_log_store_nothing_is_swept(swept, lately):
     CommitStore.objects.all().delete()
 
-    assert swept.refusal_of(change_of(swept, lately))["why"] == "no-log-store"
+    assert swept.refusal_of(lately)["why"] == "no-log-store"
 
 
 def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
@@ -224,13 +222,13 @@ def test_a_sweep_broken_off_is_finished_by_the_next(swept, lately, monkeypatch):
             yield file
 
     monkeypatch.setattr(sweep, "temp_files", broken)
-    assert swept.applied(change_of(swept, lately)).state == JobState.FAILED
+    assert swept.applied(lately).state == JobState.FAILED
     monkeypatch.setattr(sweep, "temp_files", real)
-    if not {temp_key(0), temp_key(1)} & keys(swept):
+    if not {temp_key(0), temp_key(1)} & swept.objects():
         return
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert not {temp_key(0), temp_key(1)} & keys(swept)
+    assert not {temp_key(0), temp_key(1)} & swept.objects()
 
 
 def test_a_file_that_was_seen_to_be_accepted_stays_whatever_the_checksum_says(swept, lately):
@@ -240,11 +238,11 @@ def test_a_file_that_was_seen_to_be_accepted_stays_whatever_the_checksum_says(sw
     for name, data in ((f"{1:020d}.json", commit_of("foreign")), (f"{1:020d}.crc", crc_bytes(txnId="foreign"))):
         swept.lake.put(f"{ROOT}/_delta_log/{name}", data)
     swept.lake.put(temp_key(1, name="copy"), commit_of("foreign"))
-    take_entry(swept, 1)
+    swept.lake.drop_entries(ROOT, 1)
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert own_temp_key(1) in keys(swept)
+    assert own_temp_key(1) in swept.objects()
 
 
 @pytest.mark.parametrize("own", [commit_info(), commit_info(timestamp=None)], ids=["old", "it says no time"])
@@ -252,10 +250,10 @@ def test_a_temp_file_brought_back_is_as_old_as_it_says_itself(swept, lately, own
     """S3 gives it the time of the restore, as if no entry of its own could have expired."""
     swept.lake.put(temp_key(1), commit_bytes(own, add("restored.parquet")))
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert temp_key(1) in keys(swept)
-    assert temp_key(0) not in keys(swept)
+    assert temp_key(1) in swept.objects()
+    assert temp_key(0) not in swept.objects()
 
 
 def test_without_a_known_lock_only_copies_go(swept, lately):
@@ -269,13 +267,7 @@ def test_without_a_known_lock_only_copies_go(swept, lately):
         swept.lake.put(f"{ROOT}/_delta_log/{name}", commit_of(transaction))
     swept.lake.put(f"{ROOT}/_delta_log/{1:020d}.crc", crc_bytes(txnId="accepted"))
 
-    swept.applied(change_of(swept, lately))
+    swept.applied(lately)
 
-    assert {temp_key(0), temp_key(1)} <= keys(swept)
-    assert own_temp_key(2) not in keys(swept)
-
-
-def take_entry(console, version: int) -> None:
-    """TTL took it."""
-    key = {"tablePath": {"S": console.lake.uri(ROOT)}, "fileName": {"S": f"{version:020d}.json"}}
-    console.lake.dynamodb.delete_item(TableName=console.lake.log_store, Key=key)
+    assert {temp_key(0), temp_key(1)} <= swept.objects()
+    assert own_temp_key(2) not in swept.objects()

@@ -17,6 +17,7 @@ from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 from lake.aws.errors import AwsError
+from tests.builders.lake import make_store
 from tests.builders.people import actor
 from tests.coordinator.settings.ttl_world import TtlWorld
 
@@ -28,8 +29,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def store(db) -> CommitStore:
-    connection = Connection.objects.create(name="prod", region="eu-west-1")
-    return CommitStore.objects.create(connection=connection, name="delta_log", kind="log_store")
+    return make_store()
 
 
 @pytest.fixture
@@ -216,10 +216,7 @@ def test_whatever_is_seen_at_most_one_change_is_sent_and_never_to_switch_expire_
 
 
 def test_the_job_begins_it_and_the_tick_ends_it_on_moto(console):
-    name = console.lake.log_store
-    console.lake.dynamodb.update_time_to_live(
-        TableName=name, TimeToLiveSpecification={"AttributeName": "commitTime", "Enabled": True}
-    )
+    name = console.with_ttl("commitTime")
     plan = console.plan_of(MigrateTtl(name))
     assert "stop writers up to Delta 2.1" in " ".join(plan["consequences"])
 

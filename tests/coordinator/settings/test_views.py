@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
+from coordinator.models import Commit, CommitStore, Entry
 from coordinator.observation.settings_of_aws import _ttl_since
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
 from coordinator.settings.capacity import advise
 from coordinator.settings.rule_reach import forecast, view_of_rules
 from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
-from dashboard.connections.models import Connection
+from tests.builders.lake import make_bucket, make_store, make_table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -26,15 +26,7 @@ def rule(prefix: str, days: int = 30, **more) -> dict:
 
 @pytest.fixture
 def store(db) -> CommitStore:
-    connection = Connection.objects.create(name="prod", region="eu-west-1")
-    facts = {"billing": "provisioned", "read_capacity": 5, "write_capacity": 5, "ttl_status": "DISABLED"}
-    return CommitStore.objects.create(connection=connection, name="delta_log", kind="log_store", facts=facts)
-
-
-def table_of(store: CommitStore) -> DeltaTable:
-    return DeltaTable.objects.create(
-        connection=store.connection, store=store, bucket="lake", prefix="sales/orders", uri="s3a://lake/sales/orders"
-    )
+    return make_store(facts=FIVE | {"ttl_status": "DISABLED"})
 
 
 def test_needed_units_follow_from_the_busiest_minute():
@@ -66,7 +58,7 @@ def test_nothing_is_said_without_commits_nor_of_throttles_without_cloudwatch():
 
 
 def test_advice_reads_the_commits_of_the_stores_tables(store):
-    table = table_of(store)
+    table = make_table(store=store)
     for version in range(90):
         Commit.objects.create(table=table, version=version, published=True, modified_at=NOW - timedelta(hours=1))
     Commit.objects.create(table=table, version=90, published=True, modified_at=NOW - timedelta(hours=5))
@@ -79,7 +71,7 @@ def test_advice_reads_the_commits_of_the_stores_tables(store):
 
 
 def test_entries_past_their_time_and_those_that_never_expire_are_counted(store):
-    table, past = table_of(store), int((NOW - 2 * DAY).timestamp())
+    table, past = make_table(store=store), int((NOW - 2 * DAY).timestamp())
 
     def entry(version: int, **fields) -> None:
         Entry.objects.create(
@@ -160,16 +152,10 @@ def test_rules_for_all_tables_are_forecast():
 
 
 def test_the_view_counts_rules_tables_and_unfinished_uploads(store):
-    table_of(store)
-    ending = {
-        "ID": "u",
-        "Status": "Enabled",
-        "Filter": {},
-        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
-    }
+    make_table(store=store)
+    ending = {"ID": "u", "Status": "Enabled", "Filter": {}}
+    ending |= {"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}
     facts = {"lifecycle_rules": [rule("sales/orders/_delta_log/.tmp/", 3), ending]}
-    bucket = Bucket.objects.create(connection=store.connection, name="lake", facts=facts)
-
-    view = lifecycle_view(bucket, NOW)
+    view = lifecycle_view(make_bucket(facts=facts), NOW)
 
     assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (2, 998, 1, 0, True)

@@ -8,11 +8,8 @@ from tests.coordinator.settings.conftest import (  # noqa: F401
     console,
     dynamodb,
     endpoint,
-    guard,
     lake,
     observe,
     s3,
-    stub,
-    stub_lake,
     written,
 )
