@@ -157,19 +157,6 @@ def test_a_worker_asks_for_the_name_of_a_drop_again(desk, coordinated) -> None:
     assert len(desk.spark.asked) == before
 
 
-def test_what_waits_is_published_by_calls_that_the_plan_shows(desk, coordinated) -> None:
-    desk.spark._append({"table": coordinated.uri})
-    unpublish(desk, 4)
-    checked = desk.checked(desk.change(DROP, coordinated))
-    assert [call["operation"] for call in checked.result["plan"]["calls"]][-1] == "ALTER TABLE DROP FEATURE"
-    assert len(checked.result["plan"]["calls"]) > 1
-
-    job = desk.run(desk.act(checked))
-
-    assert job.state == "succeeded", job.error_text
-    assert len(job.result["after"]["calls"]) == len(checked.result["plan"]["calls"])
-
-
 # Many
 
 

@@ -102,15 +102,6 @@ def test_what_cannot_be_removed_is_named_and_removed_by_the_next(
     assert everything(desk) == before
 
 
-def test_what_the_checks_refuse_is_not_tried(desk: Desk, coordinated: DeltaTable) -> None:
-    asked = len(desk.spark.asked)
-
-    job = rehearsed(desk, Operation.ENABLE, coordinated)
-
-    assert (job.state, job.error_code) == ("failed", "Refused")
-    assert len(desk.spark.asked) == asked
-
-
 @pytest.mark.slow
 def test_the_page_of_an_act_tries_it_and_shows_what_came_of_it(desk: Desk, plain: DeltaTable) -> None:
     client: Client = signed_in(Role.OPERATOR)

@@ -79,10 +79,3 @@ def test_a_sweep_needs_the_policy_of_it(swept, lately, noted):
     assert swept.applied(lately).state == "succeeded"
 
     assert_exact(policy(swept, "sweep"), policy(swept, "observe"), noted.asked)
-
-
-def test_what_is_observed_needs_the_policy_of_observing_alone(console, noted):
-    console.lake.table("sales/orders", log_store=True)
-    console.observe()
-
-    assert refused(policy(console, "observe"), noted.asked) == []
