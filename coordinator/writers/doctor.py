@@ -138,7 +138,7 @@ def _lines_of(change: SettingChange, settled: dict[str, str]) -> Iterator[str]:
 def _not_judged(session: WriterSession) -> Iterator[str]:
     unknown = [entry.key for entry in session.entries if not entry.is_known]
     if unknown:
-        yield f"Known only when the text runs, or maybe secret, and not judged: {', '.join(unknown[:10])}."
+        yield f"Known only when the text runs, and not judged: {', '.join(unknown[:10])}."
     if why := stack_of(session).why_unknown:
         yield why
     if not (session.wants_log_store or session.wants_coordinator):

@@ -1,18 +1,18 @@
 """Settings of a Spark session from any text in which they stand as key and value. None of it is run or kept.
 
 What stands in another form than those of spark-defaults.conf, spark-submit, PySpark, Scala, JSON and YAML is not found,
-and what a text takes from elsewhere is said in `unread`. A value is kept only where no secret can be in it.
+and what a text takes from elsewhere is said in `unread`. Secrets are masked as they are read.
 """
 
 import ast
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 
+from coordinator.writers.secrets import MASK, is_secret_key, without_secrets
 from coordinator.writers.session import NOTHING_OBSERVED, ObservedPlace, PastedSetting, WriterSession
+from coordinator.writers.shell_words import shell_options
 
 PACKAGES, JARS, DRIVER_CLASS_PATH = "spark.jars.packages", "spark.jars", "spark.driver.extraClassPath"
 MOST_BYTES = 256 * 1024
@@ -30,15 +30,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _BLOCK = re.compile(r"core-site|hadoopConf|spark-defaults|sparkConf")
 _PATH = re.compile(r"\bs3[an]?://[^\s\"'`,;)\\<>|&]+")
-_USER = re.compile(r"//[^/]*@")
 _NO_TABLE = re.compile(r"\.(?:py|jar|zip|egg|whl|conf|json|sql|sh|txt|yaml|yml|properties|tar\.gz)$")
-_SECRET = re.compile(
-    r"(?i)secret|passw|passphrase|token|credential|authorization|(?:access|private|api|account|sas|encryption)[._-]?key|"
-    r"(?<![a-z])pwd|(?<![a-z])pass(?![a-z])"
-)
-_CLASS_OR_PLACE = re.compile(r"(?:[Pp]rovider(?:Name)?|[Cc]lass|[Pp]ath|[Ff]ile|[Ee]nabled|[Aa]lgorithm)$")
-# AWS's secret access keys have 40 letters, and no name beside them where they are one of several parts.
-_MAY_BE_SECRET = re.compile(r"[=@?&]|(?<![\w/+.-])(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9/+]{40}(?![\w/+.-])")
 _TABLES_IN = ("spark.sql.warehouse.dir",)
 _LATE = re.compile(r"\.conf\s*\.\s*set\s*\(\s*$")
 _OF_HADOOP = re.compile(r"adoopConfiguration\(\)\s*\.\s*set\s*\(\s*$")
@@ -53,11 +45,6 @@ _FORMS = (
         ),
     ),
 )
-_WORD = r"(?:[^\s\"'\\;|&<>()]|\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\")+"
-_COMMAND = re.compile(
-    rf"(?:(?:^|[\s/])(?:spark-(?:submit|shell|sql)|pyspark)(?=\s))(?P<words>(?:[^\S\n]*{_WORD})*)", re.DOTALL
-)
-_SWITCHES = ("--verbose", "-v", "--supervise", "--help", "-h", "--version", "-S", "--silent")
 _OPTIONS = {
     "--packages": PACKAGES,
     "--jars": JARS,
@@ -96,7 +83,7 @@ Found = tuple[int, PastedSetting]
 
 
 def read_pairs(text: str, observed: ObservedPlace = NOTHING_OBSERVED) -> WriterSession:
-    """The session that a text of at most 256 KiB sets up, beside what was observed.
+    """The session that a text of at most 256 KiB sets up, each secret masked, beside what was observed.
 
     Raises PasteRefused, without quoting it, for what holds no setting that is found.
     """
@@ -114,81 +101,44 @@ def read_pairs(text: str, observed: ObservedPlace = NOTHING_OBSERVED) -> WriterS
     if not entries and not brings_delta:
         raise PasteRefused("No setting of Spark was found: paste spark-defaults.conf, spark-submit, JSON or PySpark.")
     platform = next((name for name, pattern in _PLATFORMS if pattern.search(text)), "")
-    uris = tuple(dict.fromkeys(_uris(text, entries)))
-    kept = tuple(map(_without_secret, entries))
-    return WriterSession(kept, syntax, platform, uris, brings_delta, observed, (*unread, *more))
+    uris = tuple(dict.fromkeys(_uris(without_secrets(text), entries)))
+    return WriterSession(entries, syntax, platform, uris, brings_delta, observed, (*unread, *more))
 
 
 def _uris(text: str, entries: Iterable[PastedSetting]) -> Iterator[str]:
     """Paths that may be tables': those in settings are of jars, logs and the like, but for the warehouse's."""
     aside = {uri for entry in entries if entry.key not in _TABLES_IN for uri in _PATH.findall(entry.value)}
-    for uri in (_USER.sub("//", found) for found in _PATH.findall(text)):
-        if uri not in aside and not _NO_TABLE.search(uri) and not _MAY_BE_SECRET.search(uri):
+    for uri in _PATH.findall(text):
+        if uri not in aside and not _NO_TABLE.search(uri):
             yield uri.rstrip(".")
 
 
 def _unread(text: str) -> Iterator[str]:
     for pattern, what in _FROM_ELSEWHERE:
         for found in pattern.finditer(text):
-            yield f"Line {_line_of(text, found.start())} {what}."
+            yield f"Line {line_of(text, found.start())} {what}."
 
 
-def _line_of(text: str, position: int) -> int:
+def line_of(text: str, position: int) -> int:
     """The line of a position, from 1."""
     return text.count("\n", 0, position) + 1
 
 
 def _entries(text: str, syntax: str) -> tuple[tuple[PastedSetting, ...], tuple[str, ...]]:
     if syntax == "spark-submit":
-        return _of_command(text)
+        settings, stopped_at = shell_options(text, _OPTIONS)
+        found = [PastedSetting(key, value if is_known else "", is_known) for key, value, is_known in settings]
+        why = f"What the shell puts in on line {stopped_at}, and what stands behind it, are not judged."
+        return tuple(map(_masked, found)), (why,) if stopped_at else ()
     lines = list(_of_lines(text, syntax)) if syntax in ("spark-defaults.conf", "SparkApplication") else []
     places = sorted(lines or chain(_of_strings(text), _of_options(text)), key=lambda one: one[0])
-    return tuple(one for _, one in places), ()
+    return tuple(_masked(one) for _, one in places), ()
 
 
-def _without_secret(one: PastedSetting) -> PastedSetting:
-    """Without its value where that is a secret by its key, names one, or looks as if one were in it."""
-    is_secret = _SECRET.search(one.key) and not _CLASS_OR_PLACE.search(one.key)
-    names_one = _SECRET.search(one.value) and not re.fullmatch(r"(?:[\w.$-]|,\s*)*", one.value)
-    if is_secret or names_one or _MAY_BE_SECRET.search(one.value):
-        return replace(one, value="", is_known=False)
-    return one
-
-
-# Options of a command
-
-
-def _of_command(text: str) -> tuple[tuple[PastedSetting, ...], tuple[str, ...]]:
-    """What the first Spark command for a POSIX shell sets up to its application; nothing of it is expanded.
-
-    Where no command is named, every option counts.
-    """
-    joined = text.replace("\\\r\n", "\\\n").replace("\\\n", "  ")
-    named, first = _COMMAND.search(joined), re.search(r"(?:^|\s)-", joined)
-    start, end = named.span("words") if named else (first.start() if first else len(joined), len(joined))
-    words = [
-        (*_read_word(found[0]), found.start()) for found in re.compile(_WORD, re.DOTALL).finditer(joined, start, end)
-    ]
-    entries: list[PastedSetting] = []
-    while words and words[0][0].startswith("-"):
-        option, known, _ = words.pop(0)
-        name, glued, value = option.partition("=") if option.startswith("--") else (option, "", "")
-        if not glued and name not in _SWITCHES and words:
-            value, is_known, _ = words.pop(0)
-            known = known and is_known
-        key, is_set, set_to = (_OPTIONS[name], "=", value) if name in _OPTIONS else value.partition("=")
-        if is_set and (name in _OPTIONS or name in ("--conf", "-c")):
-            entries.append(PastedSetting(key, set_to if known else "", known))
-    if not words or words[0][1]:
-        return tuple(entries), ()
-    line = _line_of(text, words[0][2])
-    return tuple(entries), (f"What the shell puts in on line {line}, and what stands behind it, are not judged.",)
-
-
-def _read_word(raw: str) -> tuple[str, bool]:
-    """A word as the shell hands it over, and whether it is that without the shell's doing."""
-    expands = re.search(r"[$`]", re.sub(r"\\.|'[^']*'", "", raw, flags=re.DOTALL))
-    return "".join(shlex.split(raw)), not expands
+def _masked(one: PastedSetting) -> PastedSetting:
+    is_secret = is_secret_key(one.key) and one.value
+    value = MASK if is_secret else without_secrets(one.value)
+    return PastedSetting(one.key, value, one.is_known, one.is_late)
 
 
 # Lines of a key and a value

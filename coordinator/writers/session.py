@@ -38,10 +38,10 @@ NOTHING_OBSERVED = ObservedPlace()
 
 @dataclass(frozen=True, slots=True)
 class PastedSetting:
-    """One setting as Spark gets it.
+    """One setting as Spark gets it; a secret is masked.
 
-    `is_known` is False where the value is made only when the text runs, or may be a secret; `value` is then "".
-    `is_late`: it is set on a session that runs already.
+    `is_known` is False where the value is made only when the text runs; `value` is then "". `is_late`: it is set on a
+    session that runs already.
     """
 
     key: str

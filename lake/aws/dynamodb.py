@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import orjson
 from lake.aws.answers import AwsResponse, malformed, read_error, request_id
 from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
+from lake.aws.parallel import merge
 from lake.aws.store_description import StoreDescription, describe_store
 from lake.aws.wire import Request, RequestCount, Wire
 
@@ -79,24 +79,11 @@ class DynamoDB:
         yield from self._pages("Query", body, limit)
 
     def scan(self, table: str, *, segments: int = 4, consistent: bool = True) -> Iterator[tuple[Item, ...]]:
-        """Pages of the whole table as they arrive from `segments` threads, in no order, at most one of each waiting.
+        """Pages of the whole table as they arrive from `segments` threads, in no order.
 
         A segment that fails ends the scan with its AwsError; closing the iterator early stops the threads.
         """
-        pool = ThreadPoolExecutor(segments, thread_name_prefix="scan")
-        try:
-            started = [self._segment(table, number, segments, consistent) for number in range(segments)]
-            running = {pool.submit(next, segment, None): segment for segment in started}
-            while running:
-                wait(running, return_when=FIRST_COMPLETED)
-                for future in [one for one in running if one.done()]:
-                    segment = running.pop(future)
-                    if (page := future.result()) is not None:
-                        running[pool.submit(next, segment, None)] = segment
-                        yield page
-        finally:
-            # A thread that waits for AWS ends by itself after its request; it is not worth waiting for.
-            pool.shutdown(wait=False, cancel_futures=True)
+        return merge([self._segment(table, number, segments, consistent) for number in range(segments)])
 
     def describe(self, name: str) -> StoreDescription:
         """The table's settings. Raises AwsError where DescribeTable itself fails; the rest may stay unknown."""

@@ -1,7 +1,8 @@
 """Levee's work in one thread, unsigned and without pauses: its requests come in one order each time, and soon."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import chain
 from typing import Any
 
 import botocore.session
@@ -43,10 +44,14 @@ class Unsigned:
     def add_auth(self, request: Any) -> None: ...
 
 
+def one_after_the_other(sources: Sequence[Iterator[Any]]) -> Iterator[Any]:
+    return chain.from_iterable(sources)
+
+
 def go_straight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "ThreadPoolExecutor", Straight)
     monkeypatch.setattr(workers.Workers, "ask", lambda self, question: question(), raising=False)
-    monkeypatch.setattr(dynamodb, "ThreadPoolExecutor", Straight)
+    monkeypatch.setattr(dynamodb, "merge", one_after_the_other)
     monkeypatch.setattr(wire.Wire, "_pause", lambda *_: None)
     monkeypatch.setattr(wire, "S3SigV4Auth", Unsigned)
     monkeypatch.setattr(wire, "SigV4Auth", Unsigned)

@@ -11,7 +11,7 @@ from coordinator.coordination.pasting import cluster_conf, pyspark, spark_submit
 from coordinator.writers import platforms
 from coordinator.writers.doctor import examine
 from coordinator.writers.pairs import MOST_BYTES, PACKAGES, PasteRefused, read_pairs
-from tests.coordinator.writers.test_rules import CASES, LOG_STORE
+from tests.coordinator.writers.test_rules import CASES, IMPL, LOG, LOG_STORE
 
 Pairs = list[tuple[str, str]]
 DELTA = ["io.delta:delta-spark_2.13:4.0.1"]
@@ -30,7 +30,7 @@ WRITERS: dict[str, tuple[str, Callable[[Pairs, Sequence[str]], str]]] = {
     "SparkApplication": ("kubernetes", platforms.kubernetes),
     "JSON": ("emr", emr),
 }
-HOSTILE = ["it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "#x", "a:b c", "${x}", "%s", "a,b", "\\u0041", "{}", "- x"]
+HOSTILE = ["it's", 'a"b', "a\\b", "$HOME `id`", "é", "😀", "#x", "a=b:c", "${x}", "%s", "a,b", "\\u0041", "{}", "- x"]
 
 
 @pytest.mark.parametrize("syntax", WRITERS)
@@ -151,7 +151,11 @@ SECRETS = (
         for one in (
             f"?password={SECRET}",
             f" -Daws.secretKey={SECRET}",
+            f" fs.s3a.secret.key {SECRET}",
+            f" jdbc:postgresql://me:{SECRET}@host/x",
             f" https://{SECRET}@github.com/a",
+            f" jdbc:oracle:thin:scott/{SECRET}@//host:1521/x",
+            f"?X-Amz-Signature={SECRET}",
             f" Authorization: Bearer {SECRET}",
             f" {AWS_KEY}",
         )
@@ -171,6 +175,39 @@ def test_no_finding_quotes_a_secret(text: str) -> None:
 
 def test_findings_do_quote_what_is_no_secret() -> None:
     assert "hunter2" in repr(examine(QUOTED.format("io.delta.storage.hunter2")))
+
+
+TTL, PROVIDER = f"{LOG}.ddb.ttl", "spark.hadoop.fs.s3a.aws.credentials.provider"
+OLD_HADOOP = "io.delta:delta-spark_2.12:3.2.0,org.apache.hadoop:hadoop-aws:3.3.1"
+NEW_HADOOP = OLD_HADOOP.replace("3.3.1", "3.3.4")
+V2, OF = "software.amazon.awssdk.auth.credentials", "CredentialsProvider"
+SUBMITTED = f"{TTL}=5 --conf spark.delta.logStore.s3a.impl={LOG_STORE} orders.py"
+DELTA_320, LOG_210 = "delta-spark_2.12-3.2.0.jar", "delta-storage-s3-dynamodb-2.1.0.jar"
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("ttl", f'echo "Running spark-submit for orders"\nspark-submit --conf {SUBMITTED}'),
+        ("ttl", f'set -euo pipefail\n"$SPARK_HOME/bin/spark-submit" --conf {SUBMITTED}'),
+        ("ttl", f'aws s3 cp --quiet s3://lake/orders.py .\n"/opt/spark/bin/spark-submit" --conf {SUBMITTED}'),
+        ("ttl", f"{IMPL}{TTL} == 5"),
+        ("set-too-late", f'b.config({LOCK})\nspark.conf.set("spark.hadoop.fs.s3a.access.key", "{SECRET}")'),
+        ("set-too-late", f'b.config({LOCK})\nspark.conf.set("spark.hadoop.fs.s3a.secret.key", "{AWS_KEY}")'),
+        ("scheme-without-lock", f'b.config({LOCK})\ndf.write.save("s3://lake/env=prod/orders")'),
+        ("hadoop-release", f"{IMPL}{PACKAGES} {OLD_HADOOP},software.amazon.awssdk:secretsmanager:2.25.0"),
+        ("log-store-release", f"{IMPL}spark.jars https://ci:{SECRET}@n/{DELTA_320},https://ci:{SECRET}@n/{LOG_210}"),
+        ("log-store-release", f"{IMPL}spark.jars s3://j/team=data/{DELTA_320},s3://j/team=data/{LOG_210}"),
+        ("quotes", f'{PROVIDER} "com.amazonaws.auth.DefaultAWSCredentialsProviderChain"'),
+        ("sdk-of-s3a", f"{IMPL}{PACKAGES} {NEW_HADOOP}\n{PROVIDER} {V2}.EnvironmentVariable{OF} , {V2}.Container{OF}"),
+        ("set-twice", "spark.driver.extraJavaOptions -Da=b\nspark.driver.extraJavaOptions -Dc=d"),
+    ],
+)
+def test_what_looks_like_a_command_or_a_secret_hides_no_finding(rule: str, text: str) -> None:
+    found = examine(text)
+
+    assert rule in {finding.rule for finding in found.findings}
+    assert not any(secret in repr(found) for secret in (SECRET, AWS_KEY))
 
 
 @pytest.mark.timeout(30)

@@ -104,8 +104,9 @@ def test_closing_a_scan_early_stops_its_threads(stub, stub_lake):
     before = set(threading.enumerate())
     pages = stub_lake.dynamodb.scan("t", segments=4)
     next(pages)
+    started = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("merge-")]
+    assert [thread.daemon for thread in started] == [True] * 4, "a process that ends would wait for their requests"
     pages.close()
-    started = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("scan")]
     for thread in started:
         thread.join(timeout=scaled(5))
     assert not any(thread.is_alive() for thread in started)
