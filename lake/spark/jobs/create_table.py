@@ -52,7 +52,26 @@ def _columns(ddl: str) -> str:
     schema = StructType.fromDDL(ddl)
     if not isinstance(schema, StructType) or not schema.fields:
         raise SparkRefused(f"{ddl!r} is no list of columns: write name TYPE, name TYPE.")
-    for field in schema.fields:
-        if unknown := sorted(set(field.metadata) - {"comment", "__CHAR_VARCHAR_TYPE_STRING"}):
-            raise SparkRefused(f"The column {field.name!r} asks for {unknown[0]} besides type, NOT NULL and COMMENT.")
-    return str(schema.toDDL())
+    return ", ".join(_field(field) for field in schema.fields)
+
+
+def _field(field: Any, between: str = " ") -> str:
+    unknown = sorted(set(field.metadata) - {"comment", "__CHAR_VARCHAR_TYPE_STRING"})
+    if unknown:
+        raise SparkRefused(f"The column {field.name!r} asks for more than type, NOT NULL and COMMENT: {unknown[0]}.")
+    clauses = "" if field.nullable else " NOT NULL"
+    if comment := field.metadata.get("comment"):
+        clauses += f" COMMENT {quote_text(comment)}"
+    return f"{quote_name(field.name)}{between}{_data_type(field.dataType)}{clauses}"
+
+
+def _data_type(data_type: Any) -> str:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(data_type, ArrayType):
+        return f"ARRAY<{_data_type(data_type.elementType)}>"
+    if isinstance(data_type, MapType):
+        return f"MAP<{_data_type(data_type.keyType)}, {_data_type(data_type.valueType)}>"
+    if isinstance(data_type, StructType):
+        return f"STRUCT<{', '.join(_field(field, ': ') for field in data_type.fields)}>"
+    return str(data_type.simpleString())

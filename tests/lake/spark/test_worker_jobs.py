@@ -122,6 +122,16 @@ def test_a_table_is_created_under_a_coordinator_with_the_columns_asked_for(spark
     assert detail["partitionColumns"] == ["day`s"]
 
 
+def test_a_comment_is_a_text_whatever_it_says(spark_lake, run, uri) -> None:
+    comments = {"a": "C:\\temp\\", "b": ") USING delta TBLPROPERTIES (delta.appendOnly = true) -- "}
+    columns = ", ".join(create_table.column(name, "STRING", comment=comment) for name, comment in comments.items())
+    outcome = run(create_table.job(uri, columns, store=DELTA_COMMITS, endpoint=spark_lake.client.dynamodb_origin))
+    assert outcome.result["table_id"] == registration(spark_lake.client, uri)["tableId"]["S"]
+    assert "delta.appendOnly" not in outcome.result["properties"]
+    schema = spark_lake.spark.table(delta_path(uri)).schema
+    assert {field.name: field.metadata["comment"] for field in schema.fields} == comments
+
+
 @pytest.mark.parametrize("columns", ["id INT) USING parquet LOCATION 's3a://x' --", "id INT; DROP TABLE t"])
 def test_columns_that_are_no_columns_create_nothing(spark_lake, warm_worker, uri, columns) -> None:
     assert warm_worker.run(create_table.job(uri, columns)).state == "failed"
