@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from coordinator.models import Commit, Entry
+from coordinator.protocols.names import commit_name
 from lake.delta.facts import Mechanism
-from lake.delta.names import commit_name
 
 # Accepted, and the file it named is gone (delta-storage's crash states and those of the commit coordinator).
 LOST_CODES = frozenset({"C6", "C7", "C10", "C11", "K6", "K7"})

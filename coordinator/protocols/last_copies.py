@@ -12,14 +12,13 @@ from itertools import chain, islice
 from coordinator.protocols.absence import COMMIT_FILE
 from coordinator.protocols.log_store_entries import seen_entries
 from coordinator.protocols.log_view import LogView
-from coordinator.protocols.names import STAGED_FOLDERS, is_temp_of, staged_file_version, written_for
+from coordinator.protocols.names import STAGED_FOLDERS, commit_name, is_temp_of, staged_file_version, written_for
 from coordinator.protocols.orphans import doubtful_orphans
 from coordinator.protocols.overwritten import accepted_look, is_published
 from coordinator.protocols.provenance import is_same_file
 from coordinator.protocols.remembered import vanished_versions
 from coordinator.protocols.verdict import LOUD, Absence, Finding, State, Verdict
 from lake.delta.facts import LogObject, Provenance
-from lake.delta.names import commit_name
 
 LAST_COPIES = "last_copies"
 """Key of the evidence: [{version, file, size, written_at}], `written_at` in ISO 8601."""

@@ -42,6 +42,11 @@ def is_moved_temp(name: str) -> bool:
     return name.startswith("_commit_")
 
 
+def commit_name(version: int) -> str:
+    """The name of a version's published file, relative to `_delta_log/`, of a number that is none as well."""
+    return f"{version:020d}.json"
+
+
 def staged_file_version(name: str) -> int | None:
     """The version in the name of a staged file, with or without its folder; None where it is not one."""
     parsed = parse_name(f"{STAGED_FOLDERS[0]}/{name.rpartition('/')[2]}")

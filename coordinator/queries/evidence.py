@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.models import CommitStore, DeltaTable, Entry
+from coordinator.protocols.names import commit_name
 from coordinator.versions import UNPUBLISHED, VersionRow, VersionState, short
 from lake.delta.facts import Mechanism
-from lake.delta.names import commit_name
 
 TROUBLED_SHOWN = 5
 _DIFFERENCES = {

@@ -12,13 +12,13 @@ from typing import Any
 
 from coordinator.models import TableFinding
 from coordinator.protocols.last_copies import OF_A_FILE_THAT_IS_THERE, OLDER_VERSIONS
+from coordinator.protocols.names import commit_name
 from coordinator.protocols.verdict import LOUD, State
 from coordinator.protocols.wording import counted, joined, thousands
 from coordinator.repairs.declaration import Repair
 from coordinator.repairs.kinds import REPAIRS
 from coordinator.repairs.no_button import NO_BUTTON
 from coordinator.repairs.planning import REFUSED
-from lake.delta.names import commit_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def test_a_table_is_created_under_a_coordinator_with_the_columns_asked_for(spark
 
 
 def test_a_comment_is_a_text_whatever_it_says(spark_lake, run, uri) -> None:
-    comments = {"a": "C:\\temp\\", "b": ") USING delta TBLPROPERTIES ('delta.appendOnly' = 'true') -- "}
+    comments = {"a": "C:\\temp\\", "b": ") USING delta TBLPROPERTIES (delta.appendOnly = true) -- "}
     columns = ", ".join(create_table.column(name, "STRING", comment=comment) for name, comment in comments.items())
     outcome = run(create_table.job(uri, columns, store=DELTA_COMMITS, endpoint=spark_lake.client.dynamodb_origin))
     assert outcome.result["table_id"] == registration(spark_lake.client, uri)["tableId"]["S"]
