@@ -3,7 +3,7 @@
 from datetime import timedelta
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coordinator.protocols.absence import missed, withhold
@@ -155,6 +155,11 @@ def test_a_verdict_holds_together_whatever_was_read(given_facts: TableFacts) -> 
     assert all(0 <= version < 2**63 for version in shown)
 
 
+STRANGE = LogListing(0, {}, {-1: (LogObject(f"{1:020d}.checkpoint.parquet", 1, NOW, ""),)})
+NUMBERED = tuple(LogStoreEntry(URI, commit_name(0), version, None, None, None, None) for version in (None, -(2**70)))
+
+
+@example(TableFacts(URI, Mechanism.LOG_STORE, NOW, STRANGE, {LockDomain("delta_log", URI): NUMBERED}))
 @given(facts())
 def test_one_look_alone_pages_nobody_for_what_it_did_not_see(given_facts: TableFacts) -> None:
     first = diagnose(given_facts)
