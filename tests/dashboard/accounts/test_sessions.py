@@ -4,12 +4,14 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.accounts import middleware
 from dashboard.accounts.models import SignedIn
 from dashboard.accounts.roles import Role
-from dashboard.accounts.sessions import stored_key
+from dashboard.accounts.sessions import SessionStore, stored_key
 from dashboard.audit.models import AuditEntry
 from tests.builders.people import PASSWORD, person, signed_in
 
@@ -92,6 +94,20 @@ def test_use_is_written_down_once_a_minute() -> None:
     with time_machine.travel(start + timedelta(seconds=61), tick=False):
         client.get("/me/")
         assert SignedIn.objects.get().seen_at == start + timedelta(seconds=61)
+
+
+def test_a_page_that_is_read_saves_nothing_over_what_another_wrote_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = at_a_page()
+
+    def another_page(request: HttpRequest, *_: object) -> None:
+        session = SessionStore(request.session.session_key)
+        session["theme"] = "dark"
+        session.save()
+
+    monkeypatch.setattr(middleware, "require_visible", another_page)
+    with time_machine.travel(timezone.now() + timedelta(minutes=2), tick=False):
+        assert client.get("/me/").status_code == 200
+        assert client.session["theme"] == "dark"
 
 
 def test_what_stands_in_the_database_opens_nothing() -> None:
