@@ -44,8 +44,8 @@ class Wire:
     def enforce(self, document: dict[str, Any]) -> None:
         """From now on nothing passes that the policy does not allow; what was asked until now is forgotten."""
         for one in (self.s3, self.dynamodb):
-            one.forget()
             one.denies = lambda asked: not allows(document, asked)
+            one.forget()
 
     def relax(self) -> None:
         for one in (self.s3, self.dynamodb):

@@ -45,7 +45,8 @@ class Sent:
 class Recorder:
     """Stands in front of one origin and passes everything on, but for what `refuse` says is to fail.
 
-    With `denies` it also does what IAM would: a request of which one part is denied is answered 403, and kept apart.
+    With `denies` it also does what IAM would: a request of which one part is denied is answered 403, and kept apart. A
+    request under way is judged by what was in force when it came, and is forgotten with what came before it.
     """
 
     behind: Behind
@@ -59,8 +60,7 @@ class Recorder:
 
     def forget(self) -> None:
         with self._lock:
-            self.sent.clear()
-            self.denied.clear()
+            self.sent, self.denied = [], []
 
     def asks(self) -> list[Asked]:
         """Everything that was asked and not denied, each time with its own context."""
@@ -68,26 +68,28 @@ class Recorder:
             return [one for sent in self.sent for one in sent.asks(self.region)]
 
     def answer(self, came: Came) -> Given:
+        with self._lock:
+            denies, kept, denied = self.denies, self.sent, self.denied
         address = urlsplit(came.path)
         sent = Sent(came.method, address.path, address.query, came.headers, came.body, 0)
         if self.refuse(came.method, address.query):
             given: Given = 400, b"<Error><Code>InvalidRequest</Code><Message>as asked</Message></Error>", {}
-        elif denial := self._denial(sent):
+        elif denial := self._denial(sent, denies, denied):
             return denial
         else:
             given = self.behind.answer(came)
-            if denial := self._denial(replace(sent, status=given[0])):
+            if denial := self._denial(replace(sent, status=given[0]), denies, denied):
                 return denial
         with self._lock:
-            self.sent.append(replace(sent, status=given[0]))
+            kept.append(replace(sent, status=given[0]))
         return given
 
-    def _denial(self, sent: Sent) -> Given | None:
-        denied = [one for one in sent.asks(self.region) if self.denies(one)]
+    def _denial(self, sent: Sent, denies: Callable[[Asked], bool], kept: list[Asked]) -> Given | None:
+        denied = [one for one in sent.asks(self.region) if denies(one)]
         if not denied:
             return None
         with self._lock:
-            self.denied += denied
+            kept += denied
         if sent.target:
             said = {
                 "__type": "com.amazon.coral.service#AccessDeniedException",
