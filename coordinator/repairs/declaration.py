@@ -60,7 +60,6 @@ class Repair:
     `act` is its title of one version, `plain` of none and `run` of a run of versions; `consequence` says before any
     plan what it does and leaves alone, and `loses` that it always can lose a commit. `planners` plan it for findings of
     each code, and `wants` names what has to be read for that. `many` is None where it is made for one table alone.
-    Findings name the repairs that may mend them; with `adds` it is offered for all of its codes without being named.
     """
 
     name: str
@@ -72,7 +71,6 @@ class Repair:
     run: str = ""
     loses: bool = False
     many: Many | None = None
-    adds: bool = False
 
     def title(self, version: int | None, first: int | None = None) -> str:
         if version is None:

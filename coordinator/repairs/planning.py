@@ -103,8 +103,7 @@ def with_possible_repairs(
 
 
 def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
-    named = tuple(dict.fromkeys((*finding.repairs, *(repair.name for repair in repairs_of(finding) if repair.adds))))
-    if not named:
+    if not finding.repairs:
         return finding
     try:
         outcomes = outcomes_of(_with_files(table, finding), finding)
@@ -112,11 +111,11 @@ def _possible(table: TableUnderRepair, finding: Finding) -> Finding:
         outcomes = ()
     # What waits for a choice alone is offered: the page of the plan asks for it.
     planned = {one.kind for one in outcomes if isinstance(one, ChangePlan) or one.asks}
-    offered = tuple(name for name in named if name in planned)
+    offered = tuple(name for name in finding.repairs if name in planned)
     reasons = {
         one.kind: one.reason
         for one in outcomes
-        if not isinstance(one, ChangePlan) and one.kind in named and one.kind not in planned
+        if not isinstance(one, ChangePlan) and one.kind in finding.repairs and one.kind not in planned
     }
     evidence = {**finding.evidence, REFUSED: reasons} if reasons else finding.evidence
     return replace(finding, repairs=offered, evidence=evidence)

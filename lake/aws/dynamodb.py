@@ -55,7 +55,6 @@ class DynamoDB:
         *,
         range_name: str = "",
         at_least: str = "",
-        newest_first: bool = False,
         limit: int | None = None,
     ) -> Iterator[tuple[Item, ...]]:
         """Pages of the items under one hash key, ordered by range key, read strongly consistent.
@@ -74,16 +73,15 @@ class DynamoDB:
             "KeyConditionExpression": condition,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": values,
-            "ScanIndexForward": not newest_first,
         }
         yield from self._pages("Query", body, limit)
 
-    def scan(self, table: str, *, segments: int = 4, consistent: bool = True) -> Iterator[tuple[Item, ...]]:
+    def scan(self, table: str, *, segments: int = 4) -> Iterator[tuple[Item, ...]]:
         """Pages of the whole table as they arrive from `segments` threads, in no order.
 
         A segment that fails ends the scan with its AwsError; closing the iterator early stops the threads.
         """
-        return merge([self._segment(table, number, segments, consistent) for number in range(segments)])
+        return merge([self._segment(table, number, segments) for number in range(segments)])
 
     def describe(self, name: str) -> StoreDescription:
         """The table's settings. Raises AwsError where DescribeTable itself fails; the rest may stay unknown."""
@@ -153,8 +151,8 @@ class DynamoDB:
             raise read_error(answer, name, target)
         return _json_object(answer, name, target), request_id(answer)
 
-    def _segment(self, table: str, number: int, segments: int, consistent: bool) -> Iterator[tuple[Item, ...]]:
-        body: dict[str, Any] = {"TableName": table, "ConsistentRead": consistent}
+    def _segment(self, table: str, number: int, segments: int) -> Iterator[tuple[Item, ...]]:
+        body: dict[str, Any] = {"TableName": table, "ConsistentRead": True}
         if segments > 1:
             body |= {"Segment": number, "TotalSegments": segments}
         yield from self._pages("Scan", body)

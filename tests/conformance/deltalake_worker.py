@@ -1,4 +1,4 @@
-"""Runs in an environment of its own with deltalake 1.6.0: one JSON request a line on stdin, one answer on stdout."""
+"""Runs in an environment of its own with deltalake 1.6.0: one JSON request on stdin, its answer on stdout."""
 
 import json
 import sys
@@ -41,15 +41,13 @@ def vacuum(uri: str, options: dict[str, str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    for line in sys.stdin:
-        request = json.loads(line)
-        work = {"append": append, "read": read, "conflict": conflict, "vacuum": vacuum}[request.pop("do")]
-        try:
-            answer = work(**request)
-        except Exception as error:  # noqa: BLE001 - whatever deltalake raises is what the tests ask for
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    request = json.load(sys.stdin)
+    work = {"append": append, "read": read, "conflict": conflict, "vacuum": vacuum}[request.pop("do")]
+    try:
+        answer = work(**request)
+    except Exception as error:  # noqa: BLE001 - whatever deltalake raises is what the tests ask for
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    json.dump(answer, sys.stdout)
 
 
 if __name__ == "__main__":

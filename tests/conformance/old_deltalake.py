@@ -10,9 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from lake.spark.jars import alone
 from sandbox.client import Client
@@ -40,7 +38,7 @@ class Read:
 
 
 class OldDeltalake:
-    """The process; one request at a time."""
+    """Each request is a process of its own."""
 
     def __init__(self, client: Client, *, locks: bool = True) -> None:
         """Without `locks` it commits by S3's conditional put."""
@@ -50,8 +48,7 @@ class OldDeltalake:
             "DELTA_DYNAMO_TABLE_NAME": DELTA_LOG,
         }
         self._options = storage_options(client) | (locking if locks else {})
-        command = [str(environment() / "bin" / "python"), str(HERE / "deltalake_worker.py")]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._command = (str(environment() / "bin" / "python"), str(HERE / "deltalake_worker.py"))
 
     def append(self, uri: str, rows: int) -> int:
         """Commit that many rows; the version the table then has. Raises OldDeltalakeError."""
@@ -70,30 +67,14 @@ class OldDeltalake:
         return Read(**self._ask(do="read", uri=uri))
 
     def _ask(self, **request: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        limit = Timer(ANSWER_SECONDS, self._process.kill)
-        limit.start()
-        try:
-            self._process.stdin.write(json.dumps({**request, "options": self._options}) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        finally:
-            limit.cancel()
-        assert line, f"deltalake 1.6.0 ended, or said nothing for {ANSWER_SECONDS} s"
-        answer: dict[str, Any] = json.loads(line)
+        asked = json.dumps({**request, "options": self._options})
+        said = subprocess.run(
+            self._command, input=asked, stdout=subprocess.PIPE, text=True, check=True, timeout=ANSWER_SECONDS
+        )
+        answer: dict[str, Any] = json.loads(said.stdout)
         if "error" in answer:
             raise OldDeltalakeError(answer["error"])
         return answer
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.communicate(timeout=ANSWER_SECONDS)
 
 
 def storage_options(client: Client) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Each state of the log store, planted by our writer: what Levee says, and what deltalake 1.6.0 makes of it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -17,9 +16,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def deltalake(ground: Client) -> Iterator[OldDeltalake]:
-    with OldDeltalake(ground) as process:
-        yield process
+def deltalake(ground: Client) -> OldDeltalake:
+    return OldDeltalake(ground)
 
 
 @pytest.fixture

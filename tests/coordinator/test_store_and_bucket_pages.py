@@ -46,15 +46,6 @@ def operator() -> Client:
     return signed_in(Role.OPERATOR)
 
 
-def test_a_store_shows_its_settings(client: Client) -> None:
-    make_store(facts=store_facts(billing="provisioned", read_capacity=5, write_capacity=5, deletion_protection=False))
-
-    html = flat(client.get("/stores/"))
-
-    for said in ("5 read, 5 write", "On, <code>expireTime</code>", "≈ 241,306", "118 MB", "Off"):
-        assert said in html
-
-
 def test_a_store_that_could_not_be_read_is_unknown_with_its_refusal(client: Client) -> None:
     store = make_store(
         facts={}, observed_at=None, state="not_checked", error_at=NOW, error_text="DescribeTable denied."
@@ -82,17 +73,6 @@ def test_the_number_of_tables_opens_their_list_and_leaves_out_the_gone(client: C
     make_table("s3a://lake/x/gone", store=store, gone_at=NOW)
 
     assert f'<a href="/tables/?store={store.pk}">1</a>' in flat(client.get("/stores/"))
-
-
-def test_a_store_page_lists_its_tables_worst_first(client: Client) -> None:
-    store = make_store()
-    make_table("s3a://lake/x/fine", store=store)
-    make_table("s3a://lake/x/stuck", store=store, state="blocked")
-
-    html = flat(client.get(f"/stores/{store.pk}/"))
-
-    assert html.index("x.stuck") < html.index("x.fine")
-    assert "RANGE" in html
 
 
 def test_rules_that_could_not_be_read_are_unknown_and_not_none(client: Client) -> None:

@@ -43,11 +43,6 @@ def newest(name: str) -> Entry:
     return entry
 
 
-def exists(name: str, file: str) -> bool:
-    found = sample(name)
-    return sandbox_lake().exists(found.bucket, f"{found.key}/_delta_log/{file}")
-
-
 def published(name: str) -> list[int]:
     found = sample(name)
     keys = [key for key, _ in sandbox_lake().list(found.bucket, f"{found.key}/_delta_log/0")]
@@ -68,27 +63,6 @@ def test_an_independent_reader_reads_every_row(found: Sample) -> None:
     delta = DeltaTable(found.uri, storage_options=options)
     assert delta.version() == max(published(found.key.rpartition("/")[2]))
     assert delta.to_pyarrow_table().num_rows >= 20 * min(delta.version(), 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "complete", "has_file", "has_temp_file"),
-    [
-        ("orders", True, True, True),
-        ("order_items", False, False, True),
-        ("refunds", False, True, True),
-        ("stock_levels", True, False, True),
-        ("journal_entries", True, False, False),
-        ("invoices", False, False, False),
-        ("reservations", True, False, False),
-        ("crm_contacts", False, False, False),
-    ],
-)
-def test_the_newest_commit_is_as_the_state_wants(
-    name: str, complete: bool, has_file: bool, has_temp_file: bool
-) -> None:
-    entry = newest(name)
-    files = (exists(name, entry.file_name), exists(name, entry.temp_path))
-    assert (entry.complete, *files) == (complete, has_file, has_temp_file)
 
 
 def test_what_befell_older_commits_is_there() -> None:

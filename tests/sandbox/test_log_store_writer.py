@@ -53,9 +53,3 @@ def test_a_writer_that_dies_leaves_the_named_state_and_the_next_one_goes_on(
     if entry is not None:
         table.commit(2, b"third\n")
         assert (table.read(file_name(1)), complete(table, 1)) == (SECOND, True)
-
-
-def test_the_next_reader_finishes_what_a_dead_writer_began(table: LogStoreTable) -> None:
-    table.commit(1, SECOND, stop_after=Step.ENTRY_PREPARED)
-    table.refresh()
-    assert (table.read(file_name(1)), complete(table, 1)) == (SECOND, True)

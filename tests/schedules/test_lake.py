@@ -117,7 +117,7 @@ def entry_requests(dice: random.Random) -> Do:
     key = {**ENTRY, "fileName": {"S": f"{version}.json"}}
     item = entry(version, temp, dice.choice(["true", "false"]))
     values = {**VALUES, ":tempPath": {"S": temp}}
-    limit, newest_first = dice.choice([None, 1, 2]), dice.random() < 0.5
+    limit = dice.choice([None, 1, 2])
     absent = "attribute_not_exists(tablePath)"
     spare = dice.random() < 0.1
 
@@ -134,9 +134,7 @@ def entry_requests(dice: random.Random) -> Do:
 
     def query(lake: Lake) -> Any:
         asked = {"range_name": "fileName", "at_least": f"{version}.json"} if version else {}
-        pages = lake.dynamodb.query(
-            LOG_STORE, "tablePath", ENTRY["tablePath"]["S"], newest_first=newest_first, limit=limit, **asked
-        )
+        pages = lake.dynamodb.query(LOG_STORE, "tablePath", ENTRY["tablePath"]["S"], limit=limit, **asked)
         return [found for page in pages for found in page]
 
     def scan(lake: Lake) -> Any:

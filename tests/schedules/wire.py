@@ -259,7 +259,7 @@ def _query(lake: MemoryLake, asked: dict[str, Any]) -> dict[str, Any]:
     found = [item for item in held if item[hash_name]["S"] == hash_text]
     if least:
         found = [item for item in found if item[least[0]]["S"].encode() >= least[1].encode()]
-    return _page(table, asked, found if asked.get("ScanIndexForward", True) else found[::-1])
+    return _page(table, asked, found)
 
 
 def _scan(lake: MemoryLake, asked: dict[str, Any]) -> dict[str, Any]:

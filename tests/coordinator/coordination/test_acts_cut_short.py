@@ -42,7 +42,8 @@ def test_a_cancel_between_registration_and_commit_names_the_orphan_that_is_found
     assert desk.run(desk.act(desk.checked(desk.change(ENABLE, table)))).state == "succeeded"
 
 
-def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, coordinated) -> None:
+@pytest.mark.parametrize(("way_out", "ends_as"), [(DROP, "single_driver"), (ENABLE, "coordinated_commits")])
+def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, coordinated, way_out, ends_as) -> None:
     desk.spark.at[SECOND] = cancelled
 
     job = desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
@@ -52,10 +53,11 @@ def test_a_cancel_between_the_drops_commits_offers_to_finish_and_to_undo(desk, c
     table = desk.console.table(ROOT)
     assert (table.state, table.summary[:44]) == ("attention", "A drop of coordinated commits stopped half-w")
     desk.spark.at.clear()
-    finished = desk.run(desk.act(desk.checked(desk.change(DROP, desk.console.table(ROOT)))))
+    finished = desk.run(desk.act(desk.checked(desk.change(way_out, table))))
     assert finished.state == "succeeded", finished.error_text
-    assert "coordinatedCommits-preview" not in desk.console.table(ROOT).features
-    assert desk.console.table(ROOT).state == "healthy"
+    table = desk.console.table(ROOT)
+    assert (table.state, table.mechanism) == ("healthy", ends_as)
+    assert ("coordinatedCommits-preview" in table.features) is (way_out is ENABLE)
 
 
 STEPS = {
@@ -235,17 +237,6 @@ def test_finishing_such_a_drop_backfills_before_it_commits(desk, coordinated) ->
     names = [step["name"] for step in job.steps]
     assert names.index("Backfill 1 commit") < names.index(SECOND)
     assert desk.console.table(ROOT).state == "healthy"
-
-
-def test_a_half_made_drop_can_be_undone_by_enabling(desk, coordinated) -> None:
-    desk.spark.at[SECOND] = cancelled
-    desk.run(desk.act(desk.checked(desk.change(DROP, coordinated))))
-    desk.spark.at.clear()
-
-    job = desk.run(desk.act(desk.checked(desk.change(ENABLE, desk.console.table(ROOT)))))
-
-    assert job.state == "succeeded", job.error_text
-    assert desk.console.table(ROOT).mechanism == "coordinated_commits"
 
 
 @pytest.mark.parametrize("step", [START, "Register", CONVERT])

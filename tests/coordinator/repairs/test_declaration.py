@@ -1,11 +1,16 @@
 """A repair is one declaration: whatever shows, plans, asks for and records repairs knows one added on the fly."""
 
+from dataclasses import replace
+from typing import ClassVar
+
 import pytest
 
-from changes.calls import Answer, LakeCall, Permission, Sending, done
+from changes.calls import Answer, Sending, done
 from coordinator.protocols.verdict import Finding
+from coordinator.repairs import planning
 from coordinator.repairs.declaration import Draft, Many, Repair
 from coordinator.repairs.kinds import REPAIRS
+from coordinator.repairs.object_calls import ObjectCall
 from coordinator.repairs.table_under_repair import TableUnderRepair
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
@@ -18,23 +23,13 @@ from tests.coordinator.repairs.test_repair_command import repair as levee_repair
 pytestmark = pytest.mark.django_db
 
 
-class Mark(LakeCall):
+class Mark(ObjectCall):
     """Put a mark beside the log, where none is."""
 
-    __slots__ = ("bucket",)
+    needs: ClassVar = ("s3:PutObject",)
     operation = "s3:PutObject"
     says = "Puts a mark beside the log."
     condition = "If-None-Match: *"
-
-    def __init__(self, bucket: str) -> None:
-        self.bucket = bucket
-
-    def __repr__(self) -> str:
-        return f"Mark({self.bucket})"
-
-    @property
-    def permissions(self) -> tuple[Permission, ...]:
-        return (Permission("s3:PutObject", f"arn:aws:s3:::{self.bucket}/*"),)
 
     def send(self, sending: Sending) -> Answer:
         sending.write(lambda: sending.lake.s3.put(self.bucket, "mark", b"x"))
@@ -53,8 +48,15 @@ def marking(monkeypatch: pytest.MonkeyPatch) -> None:
         "Puts a mark, and does no harm.",
         {"C2": plan_mark},
         many=Many("mark-table", "Mark all", "Puts a mark on each.", ("C2",)),
-        adds=True,
     )
+    possible = planning._possible
+
+    def naming(table: TableUnderRepair, finding: Finding) -> Finding:
+        """Findings name the repairs that may mend them."""
+        named = (*finding.repairs, repair.name) if finding.code == "C2" else finding.repairs
+        return possible(table, replace(finding, repairs=named))
+
+    monkeypatch.setattr(planning, "_possible", naming)
     monkeypatch.setitem(REPAIRS, repair.name, repair)
 
 
