@@ -8,13 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 
 from coordinator.models import Commit, Entry
+from coordinator.protocols import wording
 from coordinator.protocols.names import commit_name
 from lake.delta.facts import Mechanism
 
 # Accepted, and the file it named is gone (delta-storage's crash states and those of the commit coordinator).
 LOST_CODES = frozenset({"C6", "C7", "C10", "C11", "K6", "K7"})
 FOREIGN_CODE = "foreign-writer"
-_VERSIONED = re.compile(r"[0-9]{20}\.")
 _UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f-]{4,27}")
 
 
@@ -129,8 +129,5 @@ def entry_row(entry: Entry) -> VersionRow:
 
 def short(name: str) -> str:
     """A key cut to what differs: `.tmp/…1042.json.7f3c9b52`, `_staged_commits/…1042.7f3c9b52.json`."""
-    folder, slash, file = name.rpartition("/")
-    if not _VERSIONED.match(file):
-        return name
-    digits, rest = file[:20].lstrip("0").rjust(4, "0"), _UUID.sub(r"\1", file[20:])
-    return f"{folder}{slash}…{digits}{rest}"
+    shown = wording.short(name)
+    return name if shown == name else _UUID.sub(r"\1", shown)

@@ -119,7 +119,7 @@ def _finding(doubted: Collection[Finding], why: str) -> Finding:
 def in_words(absence: Absence) -> str:
     """What is absent, as a sentence names it."""
     if absence.what == COMMIT_FILE:
-        return f"{absence.first}.json" + (f" to {absence.last}.json" if absence.last > absence.first else "")
+        return f"…{absence.first}.json" + (f" to …{absence.last}.json" if absence.last > absence.first else "")
     if absence.what == ENTRY:
         return f"the entry of version {thousands(absence.first)}"
     return absence.what

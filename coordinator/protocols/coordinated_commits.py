@@ -265,7 +265,7 @@ def _uncopied(view: LogView) -> list[Finding]:
             found.append(findings.no_staged_copy(view, version))
         else:
             missing = "its staged files hold other bytes, and whether it went through the coordinator is not known"
-            found.append(undecided(f"Whether {version}.json is the accepted commit", missing, version))
+            found.append(undecided(f"Whether …{version}.json is the accepted commit", missing, version))
     return found
 
 

@@ -106,7 +106,7 @@ def bytes_differ(view: LogView, seen: SeenCommit) -> Finding:
     """K4 with different bytes: the published file is not the one the coordinator accepted."""
     return unsafe(
         "K4",
-        f"Version {thousands(seen.version)} was written twice: {seen.version}.json differs from the staged file that "
+        f"Version {thousands(seen.version)} was written twice: …{seen.version}.json differs from the staged file that "
         "the coordinator accepted.",
         seen.version,
         "Outside readers see other rows than the accepted ones. Clearing the list would hide that; keep both files "
@@ -126,7 +126,7 @@ def no_staged_copy(view: LogView, version: int) -> Finding:
     these = verb(many, "the only staged file", f"each of the {many} staged files")
     return unsafe(
         "bytes-differ",
-        f"{version}.json holds other bytes than {these} of this version: it was replaced after it was backfilled, or "
+        f"…{version}.json holds other bytes than {these} of this version: it was replaced after it was backfilled, or "
         "the accepted staged file is gone.",
         version,
         f"{verb(many, 'That file', 'One of them')} may be the last copy of the accepted commit, whose rows are not in "
@@ -136,7 +136,7 @@ def no_staged_copy(view: LogView, version: int) -> Finding:
             "staged": [one.name for one in candidates[:20]],
             "bytes_equal": False,
         },
-        absent=(Absence(f"a staged file that equals {version}.json", version, version),),
+        absent=(Absence(f"a staged file that equals …{version}.json", version, version),),
     )
 
 
@@ -187,7 +187,7 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
     looked = view.facts.listing.staged is not None
     alone = first == version
     gone = (
-        f"it, and {version}.json does not exist"
+        f"it, and …{version}.json does not exist"
         if alone
         else f"{run_list([(first, version)])}, and their files are gone"
     )

@@ -230,9 +230,9 @@ def _twice(view: LogView, version: int, held: Sequence[SeenEntry]) -> Finding:
     if not view.file(version).present:
         rest = "Neither is published."
     elif len(equal) == 1:
-        rest = f"{version}.json is that of {equal[0]}: rows of the other are not in the table."
+        rest = f"…{version}.json is that of {equal[0]}: rows of the other are not in the table."
     else:
-        rest = f"Which of them {version}.json holds is not known: their temp files were not there to be compared."
+        rest = f"Which of them …{version}.json holds is not known: their temp files were not there to be compared."
     return accepted_twice(version, f" under {joined(names)}. {rest}", {"entries": [one.evidence for one in held]})
 
 

@@ -94,7 +94,7 @@ def bytes_differ(view: LogView, seen: SeenEntry, code: str) -> Finding:
     sizes = (seen.file.size, seen.temp.size if seen.temp else None)
     return unsafe(
         "C4" if code == "C4" else "bytes-differ",
-        f"Version {thousands(seen.version)} was written twice: {seen.version}.json differs from the temp file that "
+        f"Version {thousands(seen.version)} was written twice: …{seen.version}.json differs from the temp file that "
         "its entry names.",
         seen.version,
         "Two writers won this version, so the rows of the accepted one are not in the table. Completing the entry "
@@ -113,7 +113,7 @@ def accepted_file_differs(view: LogView, version: int) -> Finding:
     seen = view.facts.provenance.get(version)
     return unsafe(
         "bytes-differ",
-        f"{version}.json holds other bytes than the temp file that its entry named before it expired: it was replaced.",
+        f"…{version}.json was replaced: it holds other bytes than the temp file that its entry named before it expired.",
         version,
         "That temp file is the last copy of the accepted commit, whose rows are not in the table. Keep both files "
         "until the loss is understood.",
@@ -147,7 +147,7 @@ def lost(view: LogView, run: Sequence[SeenEntry], code: str, reach: int) -> Find
     """
     newest, versions = run[-1], [one.version for one in run]
     many, effect = len(run), effect_of_loss(view, run[-1].version)
-    what = f"Commit {thousands(newest.version)} is complete in DynamoDB, but {newest.version}.json is gone."
+    what = f"Commit {thousands(newest.version)} is complete in DynamoDB, but …{newest.version}.json is gone."
     if many > 1:
         what = f"Commits {version_list(versions)} are complete in DynamoDB, but their files are gone."
     rest = f"The temp {verb(many, 'file survives', 'files survive')}."
@@ -182,7 +182,7 @@ def unmeasured_loss(view: LogView, seen: SeenEntry, missing: str) -> Finding:
     """C6 or C7: the published file is gone for certain, the temp file is not known."""
     return blocked(
         "undecided",
-        f"Commit {thousands(seen.version)} is complete in DynamoDB, but {seen.version}.json is gone. Readers silently "
+        f"Commit {thousands(seen.version)} is complete in DynamoDB, but …{seen.version}.json is gone. Readers silently "
         f"see {newest_in_words(view)}. Whether it can be republished cannot be decided: {missing}.",
         seen.version,
         "Writers retry without end until the file is back.",

@@ -235,7 +235,7 @@ def _finding(view: LogView, version: int, count: int) -> Finding:
     kept = f" {survivors[0]} still holds what was." if survivors else ""
     return unsafe(
         "overwritten",
-        f"Version {thousands(version)} was overwritten: {version}.json is not the file that was committed.{kept}",
+        f"Version {thousands(version)} was overwritten: …{version}.json is not the file that was committed.{kept}",
         version,
         "The rows of the first file are gone from the table without an error, and readers disagree about this version. "
         "Keep its temp and staged files and its S3 versions until the loss is understood.",

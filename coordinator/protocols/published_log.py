@@ -13,7 +13,7 @@ from coordinator.protocols.absence import commit_files
 from coordinator.protocols.judgement import MOST_FINDINGS
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.verdict import Finding, attention, blocked, not_checked, unsafe
-from coordinator.protocols.wording import counted, joined, label, named_versions, run_list, thousands, verb
+from coordinator.protocols.wording import counted, joined, named_versions, run_list, short, thousands, verb
 from lake.delta.facts import Mechanism
 from lake.delta.names import LAST_CHECKPOINT, commit_name
 from lake.delta.replay import usable_checkpoint
@@ -224,7 +224,7 @@ def _broken_checkpoint(view: LogView) -> Iterator[Finding]:
 def _way_out(view: LogView, files: list[str], start: int) -> str:
     hint = [LAST_CHECKPOINT] if view.facts.hinted is None or view.facts.hinted >= start else []
     since = "of the table" if start == 0 else f"since checkpoint {thousands(start - 1)}"
-    named = joined([*map(label, files[:3]), *hint])
+    named = joined([*map(short, files[:3]), *hint])
     return (
         f"Every commit {since} is there, so nothing is lost: copy {named} aside and delete "
         f"{verb(len(files) + len(hint), 'it', 'them')}, and readers build the table from the commits."
@@ -322,7 +322,7 @@ def _of_other_transactions(view: LogView) -> Iterator[Finding]:
     file = view.published[newest]
     yield unsafe(
         "checksum-of-another",
-        f"{_sentence(versions)}: {newest}.json and {newest}.crc are of different transactions"
+        f"{_sentence(versions)}: …{newest}.json and …{newest}.crc are of different transactions"
         f"{'' if many == 1 else ', as those of the others are'}. The file of the one that wrote the .crc was replaced.",
         newest,
         "Its writer was told that it had committed, and what it added is in no version unless it was written again. "

@@ -278,10 +278,10 @@ def _which_is_missing(view: LogView, version: int, names: Sequence[str], held: S
     published = [name for name, is_held in zip(names, held, strict=True) if is_held]
     missing = [name for name, is_held in zip(names, held, strict=True) if is_held is False]
     if published:
-        return f"{version}.json is that of {joined(published)}: rows of the other are not in the table."
+        return f"…{version}.json is that of {joined(published)}: rows of the other are not in the table."
     if missing:
-        return f"{version}.json is not that of {joined(missing)}, whose rows are not in the table."
-    return f"Which of them {version}.json holds is not known."
+        return f"…{version}.json is not that of {joined(missing)}, whose rows are not in the table."
+    return f"Which of them …{version}.json holds is not known."
 
 
 def _not_the_accepted(view: LogView, known: Provenance) -> Finding:
@@ -292,11 +292,11 @@ def _not_the_accepted(view: LogView, known: Provenance) -> Finding:
     name = accepted.file_name or "the accepted one"
     return unsafe(
         "bytes-differ",
-        f"{version}.json was shown to hold another commit than {name}, which {accepted.store} was seen to accept "
+        f"…{version}.json was shown to hold another commit than {name}, which {accepted.store} was seen to accept "
         f"{_when(accepted)}.",
         version,
         f"That file {'is' if is_there else 'was'} the last known copy of the accepted commit, whose rows "
-        f"are not in the table. {kept} until the loss is understood. This stands until {version}.json is shown to be "
+        f"are not in the table. {kept} until the loss is understood. This stands until …{version}.json is shown to be "
         "right, or log clean-up takes it.",
         {
             "accepted": [_evidence(view, version, accepted, False)],

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from coordinator.protocols.names import STAGED_FOLDERS
-
 MINUTE = 60
 HOUR = 3_600
 DAY = 86_400
 
-_PADDED_VERSION = re.compile(r"(?<![0-9])0{1,19}(?=[0-9])")
+_PADDED_VERSION = re.compile(r"(?:(?<=/)|^)0{1,19}(?=[0-9]{1,19}\.)")
 
 
 def thousands(number: int) -> str:
@@ -83,16 +81,6 @@ def runs_of(versions: Iterable[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def label(key: str) -> str:
-    """An object as a person would name it: within its log, and without the zeros before a version."""
-    return _PADDED_VERSION.sub("", key.partition("_delta_log/")[2] or key)
-
-
 def short(key: str) -> str:
-    """The same for a line of a plan: with its folder in the log alone, and a sign where zeros were left out."""
-    folder, _, name = key.rpartition("/")
-    parent = folder.rpartition("/")[2]
-    shown = "…" + name.lstrip("0") if name[:20].isdecimal() and len(name) > 20 else name
-    if name[:20] == "0" * 20:
-        shown = f"…0{name[20:]}"
-    return f"{parent}/{shown}" if parent in (".tmp", *STAGED_FOLDERS) else shown
+    """An object as a person would name it: within its log, and a sign for the zeros before its version."""
+    return _PADDED_VERSION.sub("…", key.partition("_delta_log/")[2] or key)

@@ -98,7 +98,7 @@ def why_not_publish(
         return
     yield sole_entry(table, version)[1]
     if seen.file.present is not False:
-        yield f"{version}.json is there; look at the table again."
+        yield f"…{version}.json is there; look at the table again."
     if not seen.temp.present:
         yield f"The temp file {seen.temp.name} is gone. Bring it back from versioning or a backup."
     yield _claimed_by_coordinator(table, version, accepted_elsewhere)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, done, table_arn
 from coordinator.protocols.deadlines import moment_in_words
-from coordinator.protocols.wording import counted, duration, label, named_versions, short, thousands
+from coordinator.protocols.wording import counted, duration, named_versions, short, thousands
 from coordinator.repairs.object_calls import Item
 from lake.aws.dynamodb import Item as WireItem
 from lake.delta.wire import shown
@@ -52,8 +52,8 @@ class RequireNoEntry(LakeCall):
 
     def send(self, sending: Sending) -> Answer:
         if sending.lake.dynamodb.get_item(self.table, entry_key(self.table_path, self.file_name)) is not None:
-            raise Stop(f"{self.table} holds an entry of {label(self.file_name)} as well: nothing was written.")
-        return done(f"{self.table} holds no entry of {label(self.file_name)} under {self.table_path}.")
+            raise Stop(f"{self.table} holds an entry of {short(self.file_name)} as well: nothing was written.")
+        return done(f"{self.table} holds no entry of {short(self.file_name)} under {self.table_path}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class EntryCall(ItemCall):
         )
         reason = said or "it changed twice meanwhile"
         return Stop(
-            f"The entry of {label(self.file_name)} is another than the plan's ({reason}): it was left as it is."
+            f"The entry of {short(self.file_name)} is another than the plan's ({reason}): it was left as it is."
         )
 
 
@@ -134,12 +134,12 @@ class CompleteEntry(EntryCall):
         values = self._pending | {":true": text("true"), ":expireTime": number(expires)}
         if self._update(sending, self._key, COMPLETE, PENDING, values):
             at = moment_in_words(datetime.fromtimestamp(expires, UTC))
-            return done(f"The entry of {label(self.file_name)} is complete; it expires at {at}.")
+            return done(f"The entry of {short(self.file_name)} is complete; it expires at {at}.")
         item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
-            raise Stop(f"The entry of {label(self.file_name)} has gone: it was not brought back.")
+            raise Stop(f"The entry of {short(self.file_name)} has gone: it was not brought back.")
         if item.get("tempPath") == text(self.temp_path) and item.get("complete") == text("true"):
-            return already(f"The entry of {label(self.file_name)} was completed meanwhile.")
+            return already(f"The entry of {short(self.file_name)} was completed meanwhile.")
         raise self._changed(item)
 
 
@@ -157,10 +157,10 @@ class DeleteEntry(EntryCall):
 
     def send(self, sending: Sending) -> Answer:
         if self._delete(sending, self._key, PENDING, self._pending):
-            return done(f"The entry of {label(self.file_name)} was deleted.")
+            return done(f"The entry of {short(self.file_name)} was deleted.")
         item = sending.lake.dynamodb.get_item(self.table, self._key)
         if item is None:
-            return already(f"The entry of {label(self.file_name)} had gone already.")
+            return already(f"The entry of {short(self.file_name)} had gone already.")
         raise self._changed(item)
 
 

@@ -158,8 +158,8 @@ INSTEAD: Mapping[str, tuple[Reasoned, ...]] = {
     "C7": (
         (
             "republish-file",
-            "Republish {number}.json",
-            "Both copies of commit {version} are gone. Bring {number}.json or its temp file back from versioning or a "
+            "Republish …{number}.json",
+            "Both copies of commit {version} are gone. Bring …{number}.json or its temp file back from versioning or a "
             "backup; nothing that is left here holds its actions.",
         ),
         _DELETE_COMPLETE,

@@ -20,7 +20,7 @@ from changes.calls import (
     objects_of,
 )
 from coordinator.protocols.names import STAGED_FOLDERS
-from coordinator.protocols.wording import label, short
+from coordinator.protocols.wording import short
 from coordinator.repairs.rescue import (
     NOTE,
     NOWHERE_KNOWN,
@@ -113,7 +113,7 @@ class SaveAside(ObjectCall):
         return replace(self, key=in_folder(self.key, folder))
 
     def send(self, sending: Sending) -> Answer:
-        what = label(self.source) if self.item is None else "the item"
+        what = short(self.source) if self.item is None else "the item"
         if self.item is not None:
             data = kept_document(self.table, self.item, self.copied_from)
         else:
@@ -131,8 +131,8 @@ class SaveAside(ObjectCall):
     def _saved_before(self, sending: Sending) -> Answer:
         """The source has gone; an earlier run of the same plan may have saved it, and then let it go."""
         if sending.lake.s3.head(self.bucket, self.key) is None:
-            raise Stop(f"{label(self.source)} has gone, and no copy of it was saved: nothing was written.")
-        return already(f"{label(self.source)} has gone; the copy saved before is {self.key}.")
+            raise Stop(f"{short(self.source)} has gone, and no copy of it was saved: nothing was written.")
+        return already(f"{short(self.source)} has gone; the copy saved before is {self.key}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,25 +174,25 @@ class Publish(ObjectCall):
         if source is None:
             return self._published_without_source(present)
         if (source.etag, source.size) != (self.etag, self.size):
-            raise Stop(f"{label(self.source)} is not the object that the plan was made from: nothing was written.")
+            raise Stop(f"{short(self.source)} is not the object that the plan was made from: nothing was written.")
         if present is not None:
             compare(sending, self.bucket, self.source, self.key)
-            return already(f"{label(self.key)} was there already; its bytes equal those of {label(self.source)}.")
+            return already(f"{short(self.key)} was there already; its bytes equal those of {short(self.source)}.")
         data = _read(sending, self.bucket, self.source, self.etag, self.size)
         if place(sending, self.bucket, self.key, data) is Result.DONE:
-            return done(f"{label(self.key)} was published from {label(self.source)}; read back, the bytes are equal.")
-        return already(f"{label(self.key)} was published meanwhile; the bytes are equal.")
+            return done(f"{short(self.key)} was published from {short(self.source)}; read back, the bytes are equal.")
+        return already(f"{short(self.key)} was published meanwhile; the bytes are equal.")
 
     def _published_without_source(self, present: ObjectSummary | None) -> Answer:
         """Some writers move their temp file; an MD5 as the ETag of both proves that the bytes are the same."""
         if present is None:
-            raise Stop(f"{label(self.source)} has gone, and {label(self.key)} is not there: nothing was written.")
+            raise Stop(f"{short(self.source)} has gone, and {short(self.key)} is not there: nothing was written.")
         if MD5.fullmatch(self.etag) and (present.etag, present.size) == (self.etag, self.size):
             return already(
-                f"{label(self.key)} was published meanwhile and {label(self.source)} has gone; the MD5 is equal."
+                f"{short(self.key)} was published meanwhile and {short(self.source)} has gone; the MD5 is equal."
             )
         raise Stop(
-            f"{label(self.key)} is there, but {label(self.source)} has gone, so that their bytes cannot be compared: "
+            f"{short(self.key)} is there, but {short(self.source)} has gone, so that their bytes cannot be compared: "
             "nothing was written."
         )
 
@@ -216,7 +216,7 @@ class RequireEqual(ObjectCall):
 
     def send(self, sending: Sending) -> Answer:
         compare(sending, self.bucket, self.one, self.other)
-        return done(f"{label(self.one)} and {label(self.other)} hold equal bytes.")
+        return done(f"{short(self.one)} and {short(self.other)} hold equal bytes.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +238,8 @@ class RequireAbsent(ObjectCall):
     def send(self, sending: Sending) -> Answer:
         for key in self.keys:
             if sending.lake.s3.head(self.bucket, key) is not None:
-                raise Stop(f"{label(key)} exists, and the plan rests on its absence: nothing was done.")
-        return done(f"{', '.join(map(label, self.keys))} {'is' if len(self.keys) == 1 else 'are'} absent.")
+                raise Stop(f"{short(key)} exists, and the plan rests on its absence: nothing was done.")
+        return done(f"{', '.join(map(short, self.keys))} {'is' if len(self.keys) == 1 else 'are'} absent.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ class RequireEmpty(ObjectCall):
         keys = list(islice((summary.key for page in pages for summary in page.objects), MOST_MARKERS))
         found = next((key for key in keys if not key.endswith(("/", "_$folder$"))), "")
         if found:
-            raise Stop(f"{self.prefix} holds {label(found)}, and the plan rests on its being empty: nothing was done.")
+            raise Stop(f"{self.prefix} holds {short(found)}, and the plan rests on its being empty: nothing was done.")
         if len(keys) == MOST_MARKERS:
             raise Stop(
                 f"{self.prefix} holds {MOST_MARKERS:,} directory markers, so that what else it holds was not read."
@@ -280,17 +280,17 @@ def place(sending: Sending, bucket: str, key: str, data: bytes) -> Result:
     there = body_of(sending.lake, bucket, key)
     if there is None:
         raise Stop(
-            f"{label(key)} was written and has gone again: something deletes it."
+            f"{short(key)} was written and has gone again: something deletes it."
             if written
-            else f"{label(key)} was refused because another write of it was under way, and it is not there: run this "
+            else f"{short(key)} was refused because another write of it was under way, and it is not there: run this "
             "again."
         )
     where = first_difference(there.data, data)
     if where is None:
         return Result.DONE if written else Result.ALREADY
     if written:
-        raise Stop(f"{label(key)} was written and then replaced: from byte {where:,} on it holds other bytes.")
-    raise Stop(f"{label(key)} exists with other bytes, from byte {where:,} on: it was left as it is.")
+        raise Stop(f"{short(key)} was written and then replaced: from byte {where:,} on it holds other bytes.")
+    raise Stop(f"{short(key)} exists with other bytes, from byte {where:,} on: it was left as it is.")
 
 
 def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
@@ -299,11 +299,11 @@ def compare(sending: Sending, bucket: str, one: str, other: str) -> None:
     for key in (one, other):
         body = body_of(sending.lake, bucket, key)
         if body is None:
-            raise Stop(f"{label(key)} is not there, so that nothing can be compared: nothing was done.")
+            raise Stop(f"{short(key)} is not there, so that nothing can be compared: nothing was done.")
         contents.append(body.data)
     where = first_difference(*contents)
     if where is not None:
-        raise Stop(f"{label(one)} and {label(other)} differ from byte {where:,} on: nothing was done.")
+        raise Stop(f"{short(one)} and {short(other)} differ from byte {where:,} on: nothing was done.")
 
 
 def body_of(lake: "Lake", bucket: str, key: str) -> "ObjectBody | None":
@@ -319,12 +319,12 @@ def body_of(lake: "Lake", bucket: str, key: str) -> "ObjectBody | None":
 def _read(sending: Sending, bucket: str, key: str, etag: str, size: int) -> bytes:
     body = body_of(sending.lake, bucket, key)
     if body is None:
-        raise Stop(f"{label(key)} went while it was about to be read: nothing was written.")
+        raise Stop(f"{short(key)} went while it was about to be read: nothing was written.")
     if body.etag != etag or len(body.data) != size:
-        raise Stop(f"{label(key)} changed while it was read: nothing was written.")
+        raise Stop(f"{short(key)} changed while it was read: nothing was written.")
     return body.data
 
 
 def _check_size(key: str, size: int) -> None:
     if size > MOST_BYTES:
-        raise Stop(f"{label(key)} has {size:,} bytes; Levee copies no more than {MOST_BYTES:,}: nothing was written.")
+        raise Stop(f"{short(key)} has {size:,} bytes; Levee copies no more than {MOST_BYTES:,}: nothing was written.")

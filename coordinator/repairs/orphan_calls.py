@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from changes.calls import Answer, Call, LakeCall, Permission, Sending, Stop, already, done, objects_of, table_arn
-from coordinator.protocols.wording import label, short
+from coordinator.protocols.wording import short
 from coordinator.repairs.item_calls import entry_key, registration_key
 from coordinator.repairs.object_calls import compare
 from coordinator.repairs.rescue import in_folder
@@ -62,18 +62,18 @@ class DeleteOrphan(LakeCall):
 
     def send(self, sending: Sending) -> Answer:
         if self.entry is None and not self.registration:
-            raise Stop(f"The plan names nothing that could hold {label(self.key)}: it was left as it is.")
+            raise Stop(f"The plan names nothing that could hold {short(self.key)}: it was left as it is.")
         self.check_unnamed(sending)
         found = sending.lake.s3.head(self.bucket, self.key)
         if found is None:
-            return already(f"{label(self.key)} had gone already.")
+            return already(f"{short(self.key)} had gone already.")
         if (found.etag, found.size) != (self.etag, self.size):
-            raise Stop(f"{label(self.key)} is not the object that the plan was made from: it was left as it is.")
+            raise Stop(f"{short(self.key)} is not the object that the plan was made from: it was left as it is.")
         if self.survivor:
             compare(sending, self.bucket, self.key, self.survivor)
         if sending.write(lambda: sending.lake.s3.delete(self.bucket, self.key, etag=self.etag)):
-            return done(f"{label(self.key)} was deleted.")
-        raise Stop(f"{label(self.key)} changed just before it was to be deleted: it was left as it is.")
+            return done(f"{short(self.key)} was deleted.")
+        raise Stop(f"{short(self.key)} changed just before it was to be deleted: it was left as it is.")
 
     def check_unnamed(self, sending: Sending) -> None:
         """Read what may name the file. Raises Stop where it does, or cannot be told; AwsError."""
@@ -87,16 +87,16 @@ class DeleteOrphan(LakeCall):
         if item is None:
             if not self.survivor:
                 raise Stop(
-                    f"The entry of {label(entry[1])} has gone, which told what was accepted: nothing was deleted."
+                    f"The entry of {short(entry[1])} has gone, which told what was accepted: nothing was deleted."
                 )
             return
         temp_path = item.get("tempPath", {}).get("S")
         if not isinstance(temp_path, str):
-            raise Stop(f"The file that the entry of {label(entry[1])} names cannot be read: nothing was deleted.")
+            raise Stop(f"The file that the entry of {short(entry[1])} names cannot be read: nothing was deleted.")
         if self.key.endswith(f"_delta_log/{temp_path}"):
-            raise Stop(f"The entry of {label(entry[1])} names {label(self.key)}: it was left as it is.")
+            raise Stop(f"The entry of {short(entry[1])} names {short(self.key)}: it was left as it is.")
         if not self.survivor and temp_path != self.named:
-            raise Stop(f"The entry of {label(entry[1])} names another file than the plan has: nothing was deleted.")
+            raise Stop(f"The entry of {short(entry[1])} names another file than the plan has: nothing was deleted.")
 
     def _check_registration(self, sending: Sending) -> None:
         item = sending.lake.dynamodb.get_item(self.table, registration_key(self.registration))
@@ -114,4 +114,4 @@ class DeleteOrphan(LakeCall):
                     "deleted."
                 ) from None
             if name == self.key.rpartition("/")[2]:
-                raise Stop(f"The registration {self.registration} names {label(self.key)}: it was left as it is.")
+                raise Stop(f"The registration {self.registration} names {short(self.key)}: it was left as it is.")

@@ -79,7 +79,7 @@ def why_no_goal(table: TableUnderRepair, goal: int | None) -> Iterator[str]:
     if goal != table.view.newest:
         yield f"Version {thousands(goal + 1)} is missing and later ones exist; bring it back first."
     if commit_time(table, goal) is None:
-        yield f"{goal}.json could not be read as a commit with an in-commit timestamp."
+        yield f"…{goal}.json could not be read as a commit with an in-commit timestamp."
     if len(staged_above(table.view, goal)) > MOST_CANDIDATES:
         yield f"More than {MOST_CANDIDATES:,} staged files lie above version {thousands(goal)}; look at them first."
 
@@ -114,7 +114,7 @@ def kept_above(table: TableUnderRepair, repair: str, goal: int) -> tuple[tuple[C
     whats = [_what_goes(above, lost, goal)] if above or lost else []
     if beside:
         many = counted(len(beside), "staged file")
-        whats.append(f"an accepted commit {thousands(goal)}: {many} of it may hold it, and not {goal}.json")
+        whats.append(f"an accepted commit {thousands(goal)}: {many} of it may hold it, and not …{goal}.json")
     return (*saved, absent), "; ".join(whats)
 
 
@@ -192,7 +192,7 @@ def why_not_equal(table: TableUnderRepair, seen: SeenCommit) -> str:
         return f"The staged file of commit {thousands(seen.version)} is gone, so the bytes cannot be compared."
     if seen.size_differs or table.view.equal(seen.version, seen.file, seen.staged) is False:
         return (
-            f"{seen.version}.json holds other bytes than the staged file that the coordinator accepted; clearing the "
+            f"…{seen.version}.json holds other bytes than the staged file that the coordinator accepted; clearing the "
             "list would hide that."
         )
     return ""

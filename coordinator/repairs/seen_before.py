@@ -50,7 +50,7 @@ def doubt(seen: Provenance | None, file: FileCheck, version: int) -> str:
     if seen is not None and seen.disputed:
         return f"another commit {version:,}: an item was seen that accepted it with another file"
     if was_published(seen, file) is False:
-        return f"the rows that readers saw of version {version:,}: {version}.json was seen with other bytes"
+        return f"the rows that readers saw of version {version:,}: …{version}.json was seen with other bytes"
     if is_rewritten(seen, file):
         return f"commit {version:,}: {file.name} was written again after it was accepted, maybe with other rows"
     return ""

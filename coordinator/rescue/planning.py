@@ -68,7 +68,7 @@ class Restoring:
             )
         first = self.table.given.facts.listing.commits.get(0)
         if not saved and first is not None and first.modified_at > self.copy.saved_at:
-            return "0.json was written after the copy was saved, and the copy does not say of which table it is."
+            return "…0.json was written after the copy was saved, and the copy does not say of which table it is."
         return ""
 
     @property

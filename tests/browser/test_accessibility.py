@@ -39,6 +39,25 @@ SOUND = """
 }
 """
 
+WORDING = """
+(most) => {
+  const faults = [];
+  const shown = (element) => element.checkVisibility() && !element.closest(".dim, code, pre, svg, option, script, .visually-hidden");
+  const said = (element) => element.textContent.replace(/\\s+/g, " ").trim();
+  for (const line of [document.title, ...[...document.querySelectorAll("h1, h2, h3")].map(said)])
+    if (line.length > most) faults.push(`a headline of ${line.length} characters: ${line}`);
+  const sentences = new Map();
+  const texts = [...document.querySelectorAll("main p, main h1, main h2, main h3, main li, main td, main dd")];
+  for (const element of texts.filter((one) => shown(one) && !one.querySelector("p, li, td, dd, h2, h3")))
+    for (const sentence of said(element).split(/(?<=[.?!]) (?=[A-Z])/))
+      if (sentence.length > 50 && /[.?!]$/.test(sentence)) sentences.set(sentence, (sentences.get(sentence) ?? 0) + 1);
+  for (const [sentence, times] of sentences) if (times > 1) faults.push(`said ${times} times: ${sentence}`);
+  return faults;
+}
+"""
+HEADLINE = 90
+"""Characters."""
+
 FINDINGS = """
 async (rules) => {
   const found = await axe.run(document, {runOnly: rules, resultTypes: ["violations"]});
@@ -59,7 +78,7 @@ FAULTY = """
 
 def judged(page: "Page") -> list[str]:
     page.evaluate((AXE / "axe.min.js").read_text())
-    return [*page.evaluate(SOUND), *page.evaluate(FINDINGS, RULES)]
+    return [*page.evaluate(SOUND), *page.evaluate(WORDING, HEADLINE), *page.evaluate(FINDINGS, RULES)]
 
 
 def faults(page: "Page", width: int) -> list[str]:

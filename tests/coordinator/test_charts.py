@@ -115,7 +115,7 @@ def test_the_hour_of_a_commit_that_waits_is_drawn_as_held() -> None:
             "_commit_7f3c9b52-41d8-4c0e-9a57-2b1f5e0d8c11.json.tmp",
             "_commit_7f3c9b52-41d8-4c0e-9a57-2b1f5e0d8c11.json.tmp",
         ),
-        ("00000000000000000000.json", "…0000.json"),
+        ("00000000000000000000.json", "…0.json"),
         ("<script>", "<script>"),
     ],
 )

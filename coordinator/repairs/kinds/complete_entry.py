@@ -69,7 +69,7 @@ def bytes_differ(table: TableUnderRepair, finding: Finding) -> Planned | None:
     version = version_of(finding)
     return NoPlan(
         f"Complete entry {thousands(version)}",
-        f"{version}.json holds other bytes than the accepted temp file. Completing the entry would hide that rows of "
+        f"…{version}.json holds other bytes than the accepted temp file. Completing the entry would hide that rows of "
         "an accepted commit are missing; compare both files and write the missing rows again.",
     )
 
@@ -91,14 +91,14 @@ def _why_not_complete(table: TableUnderRepair, version: int, seen: SeenEntry | N
     if seen is None or seen.temp is None:
         return
     if not seen.file.present:
-        yield f"{version}.json does not exist; an entry without its file must not be completed."
+        yield f"…{version}.json does not exist; an entry without its file must not be completed."
     if not seen.temp.present:
         yield (
             "Its temp file is gone, so the bytes cannot be compared, and nothing tells whether the published file is "
             "the accepted one."
         )
     if table.view.equal(version, seen.file, seen.temp) is False:
-        yield f"{version}.json holds other bytes than the temp file; completing the entry would hide that."
+        yield f"…{version}.json holds other bytes than the temp file; completing the entry would hide that."
 
 
 REPAIR = Repair(

@@ -101,7 +101,7 @@ def _why_not_accepted(
     if registration.table_version != version or any(one.version == version for one in registration.commits):
         yield "The registration has moved on; look at the table again."
     if table.view.file(version).present is not False:
-        yield f"{version}.json is there; look at the table again."
+        yield f"…{version}.json is there; look at the table again."
     candidates = table.view.staged_of(version)
     if len(candidates) > MOST_CANDIDATES:
         yield f"{len(candidates):,} staged files of this version exist; no more than {MOST_CANDIDATES:,} are read."
@@ -111,7 +111,7 @@ def _why_not_accepted(
         if before is not None and before.disputed:
             yield f"Two files were seen to be accepted as version {thousands(version)}; compare them by hand."
         if was_published(before, one) is False:
-            yield f"{version}.json was seen with other bytes than {one.name} has."
+            yield f"…{version}.json was seen with other bytes than {one.name} has."
     if registration.table_timestamp is None:
         yield "The registration holds no tableTimestamp, so no staged file can be told to be the accepted one."
     if len(matches) != 1:

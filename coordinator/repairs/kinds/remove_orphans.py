@@ -86,7 +86,7 @@ def keep_last_copies(table: TableUnderRepair, finding: Finding) -> Planned | Non
     version = finding.version if finding.version is not None else -1
     return NoPlan(
         f"Remove the other files of version {thousands(version)}",
-        f"One of them may be the last copy of the accepted commit. Compare them with {version}.json, and write the "
+        f"One of them may be the last copy of the accepted commit. Compare them with …{version}.json, and write the "
         "missing rows again before any of them goes.",
     )
 

@@ -39,7 +39,7 @@ MOST_REPUBLISHED = 100
 def republish_file(table: TableUnderRepair, finding: Finding) -> Planned:
     """Put the lost files back from the temp files that the entries name, oldest first."""
     taken = republished(finding)
-    title = f"Republish {taken[0]}.json" + (f" to {taken[-1]}.json" if len(taken) > 1 else "")
+    title = f"Republish …{taken[0]}.json" + (f" to …{taken[-1]}.json" if len(taken) > 1 else "")
     chosen: list[SeenEntry] = []
     reason = ""
     for version in taken:

@@ -47,6 +47,18 @@ def words(name: object) -> str:
 
 
 @register.filter
+def head(said: object) -> str:
+    """The part of a text that stands in a headline."""
+    return text.headline(str(said))[0]
+
+
+@register.filter
+def below(said: object) -> str:
+    """What of a text stands below its headline, "" where nothing is left."""
+    return text.headline(str(said))[1]
+
+
+@register.filter
 def json(value: object) -> str:
     """Write a value as indented JSON, for a pre element; escaped like any text."""
     return dumps(value, indent=2, ensure_ascii=False, sort_keys=True, default=str)

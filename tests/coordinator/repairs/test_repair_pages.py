@@ -118,7 +118,7 @@ def test_a_losing_repair_names_the_loss_and_asks_for_the_tables_name(console: Co
     address = confirm_page(admin, console, table, ABANDON)
     html = body(admin.get(address))
 
-    assert "This can lose commit 3" in html
+    assert "It can lose commit 3" in html
     assert "Type <code>sales.lost</code> to confirm" in html
     assert "--confirm sales.lost" in html
     wrong = confirm(admin, address, confirm="sales.orders")

@@ -54,7 +54,7 @@ def test_an_admin_who_types_the_name_puts_a_named_file_back(console: Console) ->
     address = plan_page(client, console, f"{page(table)}plan/", {"copy": copy})
 
     html = body(client.get(address))
-    assert "This can change what readers see of version 3" in html
+    assert "It can change what readers see of version 3" in html
     assert f"Type <code>{table.name}</code> to confirm" in html
     form = body(signed_in(Role.OPERATOR).get(address)).partition("panel form")[2].partition("</form>")[0]
     assert "needs the admin role" in form.partition('<button class="button danger" disabled')[2]
