@@ -201,7 +201,7 @@ def list_cleared_too_early(view: LogView, registration: Registration, version: i
     told = "" if alone else " Of those below it nothing tells which staged file was accepted."
     return blocked(
         "K6",
-        f"The coordinator stands at {thousands(version)} and no longer lists {gone}. "
+        f"The coordinator's newest version is {thousands(version)}, and it no longer lists {gone}. "
         f"{effect_at_the_end(view, version)} {rest}",
         version,
         "Nothing heals this by itself. The accepted file is the one whose inCommitTimestamp equals tableTimestamp; "
@@ -241,8 +241,8 @@ def behind(registration: Registration, version: int, newest: int) -> Finding:
     backup = unused if registration.has_accepted_commits is False else "an older backup"
     return blocked(
         "K9",
-        f"The coordinator stands at {thousands(version)}, below the published {thousands(newest)}. Reads work; every "
-        f'write stops with "Commit version {newest + 1} is not valid. Expected version: {version + 1}."',
+        f"The coordinator's newest version is {thousands(version)}, below the published {thousands(newest)}. Reads "
+        f'work; every write stops with "Commit version {newest + 1} is not valid. Expected version: {version + 1}."',
         version,
         f"The item was probably put back from {backup}. Writes fail until tableVersion is raised.",
         {"registration": item_evidence(registration), "published_version": newest},

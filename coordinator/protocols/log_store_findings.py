@@ -113,7 +113,7 @@ def accepted_file_differs(view: LogView, version: int) -> Finding:
     seen = view.facts.provenance.get(version)
     return unsafe(
         "bytes-differ",
-        f"…{version}.json was replaced: it holds other bytes than the temp file that its entry named before it expired.",
+        f"…{version}.json was replaced: it holds other bytes than the temp file that its expired entry named.",
         version,
         "That temp file is the last copy of the accepted commit, whose rows are not in the table. Keep both files "
         "until the loss is understood.",

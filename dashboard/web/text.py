@@ -100,7 +100,7 @@ def utc(moment: datetime) -> datetime:
 def headline(text: str) -> tuple[str, str]:
     """A text as a headline of at most 90 characters and what is to be read below it, "" where the headline is all.
 
-    A first sentence that is short enough is taken out of the text; of a longer one the beginning stands above the whole.
+    A first sentence that is short enough is taken out of the text; the beginning of a longer one stands above it all.
     """
     if len(text) <= HEADLINE:
         return text, ""

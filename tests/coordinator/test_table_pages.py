@@ -200,7 +200,7 @@ def test_one_commit_shows_its_file_its_entry_and_what_the_file_says_or_that_ther
 
     for said in ("00000000000000000040.json", "MERGE", "At this version", "9b2cf535", "3,871 B", "After: 41"):
         assert said in html
-    for said in ("<b>No</b>", "…0042.json.7f3c9b52", "Commit 42 is accepted but not published."):
+    for said in ("<b>No</b>", "…42.json.7f3c9b52", "Commit 42 is accepted but not published."):
         assert said in waiting
     assert "After: 42" in page(client, table, "commits/41/")
 

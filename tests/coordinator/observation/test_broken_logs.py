@@ -271,7 +271,7 @@ def test_a_commit_that_was_replaced_does_not_fit_its_checksum(written, verdict):
     table, found = verdict()
 
     assert table.state == "unsafe"
-    assert "4.json and 4.crc are of different transactions" in found["checksum-of-another"].summary
+    assert "…4.json and …4.crc are of different transactions" in found["checksum-of-another"].summary
     assert verdict(in_full=True)[0].state == "unsafe"
 
     one.put(f"{4:020d}.json", one.body(4))

@@ -143,7 +143,7 @@ def test_a_refused_second_look_leaves_the_table_being_checked_until_the_next_pas
     finding = TableFinding.objects.get(key="being-checked")
     assert (finding.severity, finding.state) == ("info", "not_checked")
     assert the_table().state not in ("healthy", "blocked", "unsafe")
-    assert "One look did not see 1.json" in finding.summary
+    assert "One look did not see …1.json" in finding.summary
     assert "The second look failed: " in finding.summary
     assert not TableFinding.objects.filter(severity="critical").exists()
     assert [one.severity for one in table_problems(NOW) if "being checked" in one.headline] == ["info"]

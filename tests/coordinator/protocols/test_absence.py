@@ -114,7 +114,7 @@ def test_what_is_being_checked_is_said_with_the_reason_and_its_entry_is_not_call
     verdict = withheld(LOST)
 
     assert (verdict.state, codes(verdict)) == (State.NOT_CHECKED, [BEING_CHECKED])
-    assert verdict.summary == "One look did not see 2.json, and that is being checked. Somebody is at it."
+    assert verdict.summary == "One look did not see …2.json, and that is being checked. Somebody is at it."
     assert [(one.code, one.version) for one in verdict.withheld] == [("C7", 2), ("version-hole", 2)]
     assert [(one.version, one.code, one.published) for one in verdict.entries] == [
         (3, "C5", True),

@@ -195,7 +195,7 @@ def test_the_summary_is_the_worst_finding_with_separators_in_prose_and_none_in_n
 
     assert codes(verdict) == ["C6", "no-expiry"]
     assert [one.severity for one in verdict.findings] == [Severity.CRITICAL, Severity.WARNING]
-    assert verdict.summary.startswith("Commit 1,042 is complete in DynamoDB, but 1042.json is gone.")
+    assert verdict.summary.startswith("Commit 1,042 is complete in DynamoDB, but …1042.json is gone.")
 
 
 def test_only_a_commit_file_publishes_a_version() -> None:

@@ -70,7 +70,7 @@ def test_entries_in_two_stores_are_two_locks() -> None:
     twice = finding(verdict, "accepted-twice")
     assert (twice.version, twice.state) == (2, State.UNSAFE)
     assert twice.summary == (
-        "Version 2 was accepted twice, as different commits under delta_log and delta_log_eu. Which of them 2.json "
+        "Version 2 was accepted twice, as different commits under delta_log and delta_log_eu. Which of them …2.json "
         "holds is not known: their temp files were not there to be compared."
     )
     assert "foreign-writer" not in codes(verdict)
@@ -90,7 +90,7 @@ def test_the_temp_file_of_the_other_stores_commit_belongs_to_a_commit() -> None:
 def test_the_published_commit_of_two_is_told_by_its_bytes() -> None:
     verdict = verdict_of(two_stores(equal_bytes={temp_name(2): False, temp_name(2, "b"): True}))
 
-    assert "2.json is that of delta_log_eu: rows of the other are not in the table." in (
+    assert "…2.json is that of delta_log_eu: rows of the other are not in the table." in (
         finding(verdict, "accepted-twice").summary
     )
     lost = finding(verdict, "bytes-differ")

@@ -51,7 +51,7 @@ def test_a_published_file_that_equals_none_of_its_staged_files_is_unsafe() -> No
 
     assert (verdict.state, found.version, found.repairs) == (State.UNSAFE, 2, ())
     assert "K2" not in codes(verdict)
-    assert verdict.summary.startswith("2.json holds other bytes than each of the 2 staged files of this version")
+    assert verdict.summary.startswith("…2.json holds other bytes than each of the 2 staged files of this version")
 
 
 @pytest.mark.parametrize(

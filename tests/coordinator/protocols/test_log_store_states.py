@@ -217,8 +217,8 @@ def test_three_lost_trailing_files_of_a_coordinated_table_are_one_finding() -> N
 
     assert (losing.code, list(losing.versions), losing.repairs) == ("K6", [5, 6, 7], ())
     assert losing.summary == (
-        "The coordinator stands at 7 and no longer lists 5 to 7, and their files are gone. Readers silently see 4; "
-        "writers retry without end. 3 staged files of those versions are there."
+        "The coordinator's newest version is 7, and it no longer lists 5 to 7, and their files are gone. Readers "
+        "silently see 4; writers retry without end. 3 staged files of those versions are there."
     )
 
 

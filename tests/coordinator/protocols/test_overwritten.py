@@ -42,7 +42,7 @@ def test_a_file_of_another_length_is_overwritten() -> None:
     found = finding(table_facts(seen=[first], infos=[said(2, in_commit_timestamp=8)]), "overwritten")
 
     assert (found.severity, found.state, found.version) == (Severity.CRITICAL, State.UNSAFE, 2)
-    assert found.summary == "Version 2 was overwritten: 2.json is not the file that was committed."
+    assert found.summary == "Version 2 was overwritten: …2.json is not the file that was committed."
     before, now = found.evidence["first"], found.evidence["now"]
     assert (before["size"], before["etag"], before["in_commit_timestamp"]) == (900, "first", 7)
     assert (now["size"], now["etag"], now["in_commit_timestamp"]) == (1_000, "e", 8)

@@ -90,7 +90,7 @@ def test_a_version_that_was_accepted_twice_stays_so_after_both_entries_have_expi
     assert verdict_of(facts).state is found.state is State.UNSAFE
     assert OTHER_PATH in found.summary
     assert f"s3a://lake/orders (seen {NOW:%d %b %Y %H:%M} UTC)" in found.summary
-    assert "3.json is that of s3a://lake/orders: rows of the other are not in the table." in found.summary
+    assert "…3.json is that of s3a://lake/orders: rows of the other are not in the table." in found.summary
 
 
 def test_it_stays_so_without_a_byte_of_the_copies_left() -> None:
@@ -111,7 +111,7 @@ def test_what_of_both_is_missing_is_not_guessed() -> None:
     facts = log_store_facts(log(published="kms"), entry(3, temp=A), entry(3, temp=B, path=OTHER_PATH))
     found = finding(later(seen=remembered(facts), published="kms"), "accepted-twice")
 
-    assert found.summary.endswith("Which of them 3.json holds is not known.")
+    assert found.summary.endswith("Which of them …3.json holds is not known.")
 
 
 def test_two_copies_of_one_commit_end_it() -> None:
@@ -140,7 +140,7 @@ def test_one_lock_that_accepted_a_version_anew_has_lost_the_first_commit() -> No
     assert (found.version, found.state) == (3, State.UNSAFE)
     assert f"as {A} (seen " in found.summary
     assert f"as {B} (seen " in found.summary
-    assert "3.json is that of " + B in found.summary
+    assert "…3.json is that of " + B in found.summary
     assert "accepted-twice" in codes(later((B, "eb"), published="eb", seen=facts.provenance.values()))
 
 
@@ -191,7 +191,7 @@ def test_of_two_coordinators_both_commits_stay_after_one_registration_has_gone()
     first = coordinated_facts(listing(staged=staged), *both, equal_bytes=compared, copies=compared)
 
     alone = coordinated_facts(listing(staged=staged), registration(3), copies=compared, seen=remembered(first))
-    assert "3.json is that of commits: rows of the other" in finding(alone, "accepted-twice").summary
+    assert "…3.json is that of commits: rows of the other" in finding(alone, "accepted-twice").summary
     assert "commits_eu" in finding(alone, "accepted-twice").summary
     assert unsafe(replace(alone, listing=listing(staged=staged[1:]))) == ["accepted-twice"]
 

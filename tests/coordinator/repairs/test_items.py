@@ -48,7 +48,7 @@ def test_an_entry_that_a_reader_completed_first_keeps_the_readers_time(world, po
     call = complete_entry(world)
     completed = log_store_item(7, URI, expireTime={"N": "5"})
     outcome = make(call, port.before("update_item", lambda: world.enter(completed)))
-    assert (outcome.result, outcome.sentence) == (Result.ALREADY, "The entry of 7.json was completed meanwhile.")
+    assert (outcome.result, outcome.sentence) == (Result.ALREADY, "The entry of …7.json was completed meanwhile.")
     assert world.items(world.log_store) == [completed]
 
 
@@ -68,7 +68,7 @@ def test_an_entry_of_another_lock_stops_the_repair(world, port):
     world.enter(incomplete_item(7, URI))
     outcome = make(call, port)
     assert outcome.result is Result.STOPPED
-    assert outcome.sentence == f"{world.log_store} holds an entry of 7.json as well: nothing was written."
+    assert outcome.sentence == f"{world.log_store} holds an entry of …7.json as well: nothing was written."
 
 
 def test_an_entry_that_has_gone_is_not_brought_back(world, port):

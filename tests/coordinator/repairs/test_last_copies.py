@@ -80,7 +80,7 @@ def test_an_item_that_a_repair_makes_speak_for_the_published_file_takes_no_other
     table = put_back(console)
     plan = console.plan(table, "raise-coordinator-version")
 
-    assert plan["danger"] == "an accepted commit 3: 1 staged file of it may hold it, and not 3.json"
+    assert plan["danger"] == "an accepted commit 3: 1 staged file of it may hold it, and not …3.json"
     job = console.run(console.repair(table, plan, by=actor(Role.ADMIN), confirm=table.name))
     assert (job.state, job.error_text) == ("succeeded", "")
     [kept] = [key for key in console.objects() if f"/_levee_rescue/{plan['rescue_folder']}/_delta_log/" in key]

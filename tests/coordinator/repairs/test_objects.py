@@ -30,14 +30,14 @@ def wrote(port) -> list[str]:
 def test_a_published_commit_has_the_bytes_of_its_source(world, port):
     outcome = make(publish(world), port)
     assert world.read(commit_key(7)) == COMMIT
-    assert "7.json was published from .tmp/7.json." in outcome.sentence
+    assert "…7.json was published from .tmp/…7.json." in outcome.sentence
 
 
 def test_a_reader_that_published_first_loses_nothing(world, port):
     call = publish(world)
     outcome = make(call, port.before("put_if_absent", lambda: world.put(commit_key(7))))
     assert outcome.result is Result.ALREADY
-    assert outcome.sentence == "7.json was published meanwhile; the bytes are equal."
+    assert outcome.sentence == "…7.json was published meanwhile; the bytes are equal."
 
 
 @pytest.mark.parametrize("moment", ["head", "put_if_absent"])
@@ -153,7 +153,7 @@ def test_any_object_keeps_a_prefix_from_being_empty(world, port):
     call = require_empty(world)
     world.put(commit_key(0))
     outcome = make(call, port)
-    assert (outcome.result, "holds 0.json" in outcome.sentence) == (Result.STOPPED, True)
+    assert (outcome.result, "holds …0.json" in outcome.sentence) == (Result.STOPPED, True)
 
 
 def test_a_prefix_of_too_many_markers_is_not_called_empty(world, port, monkeypatch):

@@ -14,7 +14,7 @@ def test_a_temp_file_that_its_entry_names_stays(world, port, item):
     call = delete_temp_file(world)
     world.enter(item)
     outcome = make(call, port)
-    assert (outcome.result, "names .tmp/7.json." in outcome.sentence) == (Result.STOPPED, True)
+    assert (outcome.result, "names .tmp/…7.json." in outcome.sentence) == (Result.STOPPED, True)
     assert world.read(temp_key(7)) == COMMIT
 
 
@@ -71,7 +71,7 @@ def test_a_staged_file_that_the_list_names_stays(world, port):
     call = delete_staged_file(world)
     world.enter(registration_item(8, (7, 8)))
     outcome = make(call, port)
-    assert (outcome.result, "names _staged_commits/7." in outcome.sentence) == (Result.STOPPED, True)
+    assert (outcome.result, "names _staged_commits/…7." in outcome.sentence) == (Result.STOPPED, True)
     assert world.keys() == [staged_key(7)]
 
 

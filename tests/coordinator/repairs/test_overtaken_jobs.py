@@ -71,7 +71,7 @@ def test_a_backfill_overtaken_after_its_copies_tells_which_files_it_wrote(consol
     assert (job.state, job.error_code) == ("overtaken", "")
     told = job.result["overtaken"]
     assert (told["call"], told["of"]) == (3, 3)
-    assert [sentence.partition(" ")[0] for sentence in told["written"]] == ["2.json", "3.json"]
+    assert [sentence.partition(" ")[0] for sentence in told["written"]] == ["…2.json", "…3.json"]
     assert all(sentence in job.message for sentence in told["written"])
     assert "A writer moved on" in told["reason"]
     assert published(console) == [0, 1, 2, 3]
@@ -98,8 +98,8 @@ def test_a_file_that_goes_again_as_soon_as_it_is_written_fails_the_job_and_is_to
     job = console.run(console.repair(table, console.plan(table)))
 
     assert (job.state, job.error_code) == ("failed", "Stopped")
-    assert job.error_text.startswith("Stopped at call 1 of 3: 3.json was written and has gone again")
-    assert "Written by then: 3.json was written and has gone again" in job.error_text
+    assert job.error_text.startswith("Stopped at call 1 of 3: …3.json was written and has gone again")
+    assert "Written by then: …3.json was written and has gone again" in job.error_text
 
 
 def test_a_writer_without_a_lock_that_took_the_version_first_overtakes(console: Console, amid: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_writer_without_a_lock_that_took_the_version_first_overtakes(console: 
     job = console.run(console.repair(table, console.plan(table)))
 
     assert job.state == "overtaken"
-    assert "3.json exists with other bytes" in job.message
+    assert "…3.json exists with other bytes" in job.message
     assert job.result["overtaken"]["written"] == []
     assert console.bytes_of(FILE) == OTHER
     assert console.item(ROOT, 3)["complete"] == {"S": "false"}
@@ -136,7 +136,7 @@ def test_of_many_tables_the_overtaken_one_has_an_outcome_of_its_own_and_the_job_
     assert job.state == "succeeded"
     rows = {row["label"]: row for row in job.result["outcomes"]}
     assert (rows[table.uri]["state"], rows[other.uri]["state"]) == ("overtaken", "done")
-    assert "3.json exists with other bytes" in rows[table.uri]["sentence"]
+    assert "…3.json exists with other bytes" in rows[table.uri]["sentence"]
     assert job.message == "2 tables: 1 done, 1 overtaken."
     assert AuditEntry.objects.filter(job_id=job.pk, target_id=str(table.pk), outcome="overtaken").exists()
 
@@ -188,7 +188,7 @@ def test_a_table_that_cannot_be_read_after_a_stop_fails_with_what_was_written(
 
     assert (job.state, job.error_code) == ("failed", "AccessDenied")
     assert "Stopped at call 3 of 3: A writer moved on" in job.error_text
-    assert "Written by then: 2.json was published" in job.error_text
+    assert "Written by then: …2.json was published" in job.error_text
     assert "The table could not be read again: " in job.error_text
     assert len(job.result["after"]["calls"]) == 3
 

@@ -181,7 +181,7 @@ PLANNED_BY_NAME = {name: facts for name, facts, *_ in PLANNED}
 def test_lost_files_of_consecutive_versions_are_put_back_by_one_plan_oldest_first():
     plan = plans(LOST_RUN)["republish-file"]
 
-    assert (plan.version, plan.title, plan.can_lose) == (3, "Republish 2.json to 3.json", False)
+    assert (plan.version, plan.title, plan.can_lose) == (3, "Republish …2.json to …3.json", False)
     assert kinds(plan) == ["Publish", "RequireEqual"] * 2
     assert [call.key[-25:] for call in plan.calls[::2]] == [commit_name(2), commit_name(3)]
 

@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[ChangePlan | Refusal, str]] = {
     ),
     "a younger table": (
         restore(log_store_facts(listing(ages={0: -1}), entry(3)), copied_from=CopiedFrom()),
-        "0.json was written after the copy was saved",
+        "…0.json was written after the copy was saved",
     ),
     "no whole commit": (restore(NAMED, check=file(TEMP, problems=("line 1: cut",))), "is no whole commit"),
     "out of order": (
