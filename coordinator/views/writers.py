@@ -1,13 +1,14 @@
 """What writers and readers of a table need: settings of their sessions, and which engines may touch it."""
 
 import shlex
+from collections.abc import Iterator, Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from coordinator.coordination.compatibility import ReadSupport, WriteSupport, matrix
+from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.least_policies import PolicyPlace
@@ -72,7 +73,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     coordinated = mechanism is Mechanism.COORDINATED_COMMITS
     rows = matrix(mechanism, table.reader_features, table.writer_features)
     context = {
-        "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write]) for row in rows],
+        "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write], alike) for row, *alike in _alike(rows)],
         "stale": sum(row.read is ReadSupport.STALE for row in rows),
         "never": sum(row.write is WriteSupport.NEVER for row in rows),
         "leftovers": [] if coordinated else [one for one in LEFT_BEHIND if one in table.features],
@@ -82,6 +83,14 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
         "note": NOTE,
     }
     return render(request, "coordinator/table_compatibility.html", frame(table, "compatibility") | context)
+
+
+def _alike(rows: Sequence[EngineSupport]) -> Iterator[tuple[EngineSupport, ...]]:
+    """Engines of which the same is to be said, together where the first of them stands."""
+    same: dict[tuple[str, ...], list[EngineSupport]] = {}
+    for row in rows:
+        same.setdefault((row.read, row.write, row.reason, row.mark), []).append(row)
+    return ((found[0], *found) for found in same.values())
 
 
 def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, object]:
@@ -103,8 +112,14 @@ def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named:
 
 def _policies(place: PolicyPlace, mechanism: Mechanism, named: list[str]) -> dict[str, object]:
     words = ["levee", "commits", "policy", *named, "--mechanism", mechanism.value, "--role", "writer"]
+    policies = policies_of(place, mechanism)
+    notes: dict[str, list[str]] = {}
+    for one in policies:
+        for note in one.notes:
+            notes.setdefault(note, []).append(one.what)
     return {
-        "policies": policies_of(place, mechanism),
+        "policies": policies,
+        "policy_notes": list(notes.items()),
         "policy_place": place.uri.s3a,
         "policy_command": shlex.join(words),
     }

@@ -40,6 +40,15 @@ def every_page(page: "Page") -> list[str]:
     ]
 
 
+def every_sample(page: "Page") -> list[str]:
+    """Return the page of every table, store, bucket, alert and plan that the lists show."""
+    found = []
+    for listed in ("/tables/?size=100", "/stores/", "/buckets/", "/alerts/", "/backups/"):
+        page.goto("/".join(page.url.split("/")[:3]) + listed)
+        found += page.eval_on_selector_all("main a.name", "links => links.map((link) => link.getAttribute('href'))")
+    return sorted(set(found))
+
+
 def link(page: "Page", address: str, selector: str) -> str:
     """Return where the first such link of a page leads."""
     origin = "/".join(page.url.split("/")[:3])

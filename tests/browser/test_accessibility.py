@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dashboard.accounts.roles import Role
-from tests.browser.addresses import PHONE, every_page
+from tests.browser.addresses import PHONE, every_page, every_sample
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -85,6 +85,17 @@ def faults(page: "Page", width: int) -> list[str]:
     """What is wrong with the page as it is, beside what makes it wider than the screen."""
     wide = int(page.evaluate("document.documentElement.scrollWidth"))
     return [*judged(page), *([f"{wide} pixels wide"] if wide > width else [])]
+
+
+def test_no_page_of_a_sample_says_a_sentence_twice_or_has_a_long_headline(visit):
+    visitor = visit(width=PHONE)
+    visitor.sign_in()
+    page, found = visitor.page, {}
+    for address in every_sample(page):
+        visitor.open(address)
+        wide = int(page.evaluate("document.documentElement.scrollWidth"))
+        found[address] = [*page.evaluate(WORDING, HEADLINE), *([f"{wide} pixels wide"] if wide > PHONE else [])]
+    assert {address: wrong for address, wrong in found.items() if wrong} == {}
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", PHONE)], ids=["light", "dark-on-a-phone"])
