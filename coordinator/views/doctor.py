@@ -7,11 +7,13 @@ from django.shortcuts import render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from coordinator.models import CommitStore
 from coordinator.queries.writers import observed_of_store, observed_of_table
 from coordinator.views.addressed import addressed_store, addressed_table
 from coordinator.writers.doctor import Examination, examine
 from coordinator.writers.pairs import PasteRefused
 from coordinator.writers.session import ObservedPlace
+from dashboard.accounts.scope import seen
 
 TEXT = "text"
 
@@ -19,8 +21,8 @@ TEXT = "text"
 @sensitive_post_parameters(TEXT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def anywhere(request: HttpRequest) -> HttpResponse:
-    """Examine settings by themselves."""
-    return _page(request, ObservedPlace(), {})
+    """Examine settings by themselves; the page offers to compare them with a commit store's."""
+    return _page(request, ObservedPlace(), {"stores": seen(request, CommitStore).order_by("name")})
 
 
 @sensitive_post_parameters(TEXT)
