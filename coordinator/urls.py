@@ -20,7 +20,7 @@ from coordinator.views import (
     writers,
 )
 
-acts = require_safe(RedirectView.as_view(url="../history/?kind=act&range=30d"))
+acts = require_safe(RedirectView.as_view(url="/tables/%(table_id)s/history/?kind=act&range=30d"))
 
 urlpatterns = [
     path("tables/", table_list.tables, name="tables"),
