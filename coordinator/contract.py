@@ -4,6 +4,7 @@ What stands beside a type is the example of the documentation, which is written 
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, TypedDict
 
 from changes.commands import JobDocument
@@ -269,3 +270,25 @@ class TableJson(TableLine):
     problems: list[Any]
     entries: list[EntryDocument]
     findings: list[FindingDocument]
+
+
+class EventDocument(TypedDict):
+    """Something that happened to a table; `until` is null for a moment, and for what still goes on."""
+
+    at: datetime
+    until: Annotated[datetime | None, None]
+    kind: Annotated[str, "version | entry | finding | job | act | alert"]
+    state: Annotated[str, "published"]
+    says: str
+    by: Annotated[str, "schedule"]
+    path: Annotated[str, "/tables/1/commits/42/"]
+
+
+class HistoryJson(TypedDict):
+    """`history URI --json`, newest first; of the kinds in `cut` only the newest are there."""
+
+    uri: Uri
+    since: datetime
+    until: datetime
+    cut: list[str]
+    events: list[EventDocument]

@@ -1,6 +1,8 @@
 """Addresses of the lake's pages."""
 
 from django.urls import path
+from django.views.decorators.http import require_safe
+from django.views.generic import RedirectView
 
 from coordinator.views import (
     connections,
@@ -18,6 +20,8 @@ from coordinator.views import (
     writers,
 )
 
+acts = require_safe(RedirectView.as_view(url="/tables/%(table_id)s/history/?kind=act&range=30d"))
+
 urlpatterns = [
     path("tables/", table_list.tables, name="tables"),
     path("tables/repairs/<slug:repair>/", repairs.many, name="repair-many"),
@@ -27,7 +31,8 @@ urlpatterns = [
     path("tables/<int:table_id>/commits/<int:version>/", table.commit, name="table-commit"),
     path("tables/<int:table_id>/entries/", table.entries, name="table-entries"),
     path("tables/<int:table_id>/jobs/", table.jobs, name="table-jobs"),
-    path("tables/<int:table_id>/activity/", table.activity, name="table-activity"),
+    path("tables/<int:table_id>/history/", table.history, name="table-history"),
+    path("tables/<int:table_id>/activity/", acts, name="table-activity"),
     path("tables/<int:table_id>/repairs/", repairs.plan, name="table-repairs"),
     path("tables/<int:table_id>/repairs/<uuid:job_id>/", repairs.confirm, name="table-repair"),
     path("tables/<int:table_id>/rescue/", rescue.copies, name="table-rescue"),

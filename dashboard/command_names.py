@@ -6,6 +6,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "The lake": {
         "tables": "List the Delta tables, worst first, with their states and versions.",
         "table": "Show one Delta table: mechanism, versions, entries and findings.",
+        "history": "List what happened to one Delta table, newest first.",
         "observe": "Look at the lake once: every connection, one of them, or one table.",
         "repair": "Plan the repairs of one Delta table, and carry them out with --apply.",
         "rescue": "List what repairs saved aside, and put a copy back with --apply.",

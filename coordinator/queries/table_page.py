@@ -1,4 +1,4 @@
-"""One table: head, verdict, newest versions, entries, jobs and activity, from stored rows."""
+"""One table: head, verdict, newest versions, entries and jobs, from stored rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from coordinator.queries.evidence import EvidenceRow, evidence
 from coordinator.queries.incident import Incident, incident_of
 from coordinator.repairs.guides import NoOffer, Offer, offers_of, without_repair
 from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_row, join_versions
-from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
 from dashboard.jobs.queries import NEWEST
 from dashboard.web.paging import SIZES, Column, Page, Sort, keyset_page
@@ -30,7 +29,6 @@ RESOLVED_SHOWN_FOR = timedelta(days=7)
 TARGET_TYPE = "table"
 
 _VERSIONS = Sort("version", (Column("version", descending=True), Column("id", descending=True)))
-_ACTIVITY = Sort("at", (Column("id", descending=True),))
 
 # Properties that say how commits are made and how long the log and removed files are kept.
 _DURATIONS = {"delta.logRetentionDuration": "30 days", "delta.deletedFileRetentionDuration": "7 days"}
@@ -215,11 +213,6 @@ def jobs_of(table: DeltaTable) -> "QuerySet[Job]":
 
 def job_page(table: DeltaTable, after: str, size: int) -> Page[Job]:
     return keyset_page(jobs_of(table), NEWEST, after, size)
-
-
-def activity_page(table: DeltaTable, after: str, size: int) -> Page[AuditEntry]:
-    entries = AuditEntry.objects.filter(target_type=TARGET_TYPE, target_id=str(table.pk))
-    return keyset_page(entries, _ACTIVITY, after, size)
 
 
 def frame(table: DeltaTable, tab: str) -> dict[str, object]:

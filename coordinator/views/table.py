@@ -1,23 +1,36 @@
-"""Pages of one table: overview, commits, entries, jobs and activity."""
+"""Pages of one table: overview, history, commits, entries and jobs."""
+
+from datetime import UTC, timedelta
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from coordinator.actions import observe_table
 from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import open_findings
+from coordinator.history_chart import LANES, Window, chart_of
 from coordinator.models import DeltaTable
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.verdict import LOUD
+from coordinator.queries import history as past
 from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
 from coordinator.queries.table_page import frame
 from coordinator.versions import entry_row
 from coordinator.views.addressed import addressed_table
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import visible
 from dashboard.web.answers import SeeOther
-from dashboard.web.paging import choose_size
+from dashboard.web.exports import export
+from dashboard.web.paging import as_typed, choose_size
+
+RANGES = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+DEFAULT_RANGE = "7d"
+KINDS = {"": "Everything but versions and entries", "all": "Everything", **LANES, "act": "Who asked for what"}
 
 
 @require_safe
@@ -97,10 +110,39 @@ def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
 
 
 @require_safe
-def activity(request: HttpRequest, table_id: int) -> HttpResponse:
-    table = addressed_table(request, table_id)
-    page = queries.activity_page(table, *_place(request))
-    return render(request, "coordinator/table_activity.html", frame(table, "activity") | {"page": page})
+def history(request: HttpRequest, table_id: int) -> HttpResponseBase:
+    """What happened within ?range up to ?until, as a chart and as a list that ?kind and ?q narrow; ?format=csv exports
+    the list.
+    """
+    table, now = addressed_table(request, table_id), timezone.now()
+    chosen = {"range": request.GET.get("range", ""), "kind": request.GET.get("kind", "")}
+    chosen["range"] = chosen["range"] if chosen["range"] in RANGES else DEFAULT_RANGE
+    chosen["kind"] = chosen["kind"] if chosen["kind"] in KINDS else ""
+    end = read_moment(request.GET.get("until"))
+    until = end.astimezone(UTC) if end and past.BEGINNING < end < now else now
+    window = Window(until - RANGES[chosen["range"]], until)
+    events = past.events_of(table, window, sees_audit=visible(request) is None)
+    words, (after, size) = as_typed(request.GET.get("q", "")), _place(request)
+    rows = past.listed(events, window, chosen["kind"], words)
+    if request.GET.get("format") == "csv":
+        return export(map(past.document, rows), "csv", f"{table.name}-history")
+    rest = [row for row in rows if not after or row.place < after]
+    following = rest[size - 1].place if len(rest) > size else ""
+    drawn, is_empty = past.folded(table, window, events), not any(events.values())
+    context = {
+        "window": window,
+        "chosen": chosen | {"words": words, "is_now": until == now, "later": until + window.length},
+        "ranges": RANGES,
+        "kinds": KINDS,
+        "numbers": {kind: len(same) for kind, same in events.items()},
+        "cut": [(KINDS[kind], same[-1].at) for kind, same in events.items() if len(same) == past.MOST],
+        "chart": chart_of(drawn, window, table.first_seen_at),
+        "is_folded": drawn is not events,
+        "newest": past.newest(table) if is_empty else None,
+        "is_empty": is_empty,
+        "page": {"rows": rest[:size], "next_after": following, "is_first": not after, "size": size},
+    }
+    return render(request, "coordinator/table_history.html", frame(table, "history") | context)
 
 
 @require_POST

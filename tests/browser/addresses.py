@@ -29,7 +29,7 @@ def every_page(page: "Page") -> list[str]:
         table,
         commits,
         link(page, commits, "tbody td.num a"),
-        *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "activity", "writers", "compatibility", "doctor")),
+        *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "history", "writers", "compatibility", "doctor")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
         *(f"/backups/plans/warehouse/{part}" for part in ("", "edit/", "policies/")),

@@ -1,4 +1,4 @@
-"""The pages of one table: verdict, evidence, versions, entries, jobs, activity."""
+"""The pages of one table: verdict, evidence, versions, entries, jobs."""
 
 import re
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.builders.people import actor, signed_in
 from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
-TABS = ("", "verdict/", "commits/", "commits/42/", "entries/", "jobs/", "activity/")
+TABS = ("", "verdict/", "commits/", "commits/42/", "entries/", "jobs/", "history/")
 
 
 @pytest.fixture
@@ -212,18 +212,16 @@ def test_entries_can_be_narrowed_to_those_that_wait(client: Client) -> None:
     assert page(client, table, "entries/?state=unpublished").count('<code class="nowrap" title=') == 1
 
 
-def test_jobs_and_acts_on_the_table_are_listed(client: Client) -> None:
+def test_jobs_on_the_table_are_listed(client: Client) -> None:
     table = make_table()
     here = {"kind": "observe-table", "target_type": "table", "requested_by_name": "operator"}
     Job.objects.create(title="Observe this one", target_id=str(table.pk), target_key="a", **here)
     Job.objects.create(title="Observe another", target_id="0", target_key="b", **here)
-    record(actor(), "lake.observe", target_type="table", target_id=str(table.pk), outcome="requested")
 
     jobs = page(client, table, "jobs/")
 
     assert "Observe this one" in jobs
     assert "Observe another" not in jobs
-    assert "lake.observe" in page(client, table, "activity/")
 
 
 def test_observing_carries_a_csrf_token_and_leads_to_the_job(client: Client) -> None:
@@ -239,7 +237,7 @@ def test_observing_carries_a_csrf_token_and_leads_to_the_job(client: Client) -> 
     assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}/")
 
 
-@pytest.mark.parametrize("tab", ["", "commits/", "entries/", "jobs/", "activity/", "verdict/"])
+@pytest.mark.parametrize("tab", ["", "commits/", "entries/", "jobs/", "history/?until=2026-11-21", "verdict/"])
 def test_a_tab_takes_the_same_number_of_queries_however_much_there_is(client: Client, tab: str) -> None:
     table = make_table(store=make_store())
 

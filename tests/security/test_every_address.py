@@ -163,7 +163,7 @@ def _get(visitor: Visitor, world: World, name: str, level: Least) -> str:
     if visit.wrote - (SESSION if name == "welcome" else set()):
         return f"GET wrote to {sorted(visit.wrote)}"
     shows = visit.status == 200 or (visit.status, name) == (503, "readyz")
-    leads_on = visit.status == 302 and name in {"home", "welcome", "login"}
+    leads_on = visit.status == 302 and name in {"home", "welcome", "login", "table-activity"}
     return _unclean(name, visit) if shows or leads_on else f"GET {visit.status} {visit.location}"
 
 
