@@ -1,0 +1,84 @@
+"""What was typed into a form whose sending met a sign-in: the browser keeps it, and the form's page shows it again.
+
+It carries nothing out: the person looks at the form and sends it once more. It is kept signed, in a cookie, for a
+quarter of an hour, and nowhere on the server.
+"""
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from dashboard.web.filled_forms import filled
+
+COOKIE = "typed"
+LASTS = timedelta(minutes=15)
+LONGEST = 3_500
+"""Bytes: browsers drop a cookie of more than 4,096 without a word."""
+_SALT = "levee.accounts.typed"
+_NOT_KEPT = {"csrfmiddlewaretoken", "text"}
+"""`text` is what a writer is started with, as pasted: it may hold keys."""
+NOTE = (
+    '<p class="bar" role="status"><span><b>Nothing has been done yet.</b> '
+    "What you typed is here again: look at it, and send it once more.</span></p>"
+)
+
+
+def page_before(request: HttpRequest) -> str:
+    """Return the page of this console whose form was sent, as path and query; "" where the browser does not say."""
+    before = urlsplit(request.headers.get("Referer", ""))
+    if before.netloc != request.get_host():
+        return ""
+    return f"{before.path}?{before.query}" if before.query else before.path
+
+
+def keep(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Have the browser keep what was posted for the page it came from; no password, and nothing that is too long."""
+    fields = {name: values for name, values in request.POST.lists() if not _is_secret(name)}
+    page, person = page_before(request), request.user.pk
+    kept = signing.dumps([page, request.path, person, fields], salt=_SALT, compress=True)
+    if page and fields and len(kept) <= LONGEST:
+        response.set_cookie(
+            COOKIE,
+            kept,
+            max_age=int(LASTS.total_seconds()),
+            httponly=True,
+            secure=settings.SESSION_COOKIE_SECURE,
+            samesite="Lax",
+        )
+
+
+def is_kept(request: HttpRequest, page: str) -> bool:
+    """Whether something is kept for the form of this page."""
+    return _kept(request)[0] == page != ""
+
+
+def put_back(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Fill in the form of this page where something is kept for it, and have the browser forget it."""
+    if COOKIE not in request.COOKIES or request.method != "GET" or request.headers.get("HX-Request"):
+        return
+    page, address, person, fields = _kept(request)
+    is_page = isinstance(response, HttpResponse) and response.get("Content-Type", "").startswith("text/html")
+    if not is_page or page != request.get_full_path() or person not in (None, request.user.pk):
+        return
+    before = response.content.decode()  # type: ignore[attr-defined]
+    after = filled(before, {address, ""} if address == request.path else {address}, fields, NOTE)
+    if after != before:
+        response.content = after.encode()  # type: ignore[attr-defined]
+        response.delete_cookie(COOKIE)
+
+
+def _kept(request: HttpRequest) -> tuple[str, str, int | None, dict[str, list[str]]]:
+    """Page, address of its form, number of the person (None: nobody was signed in) and fields; empty for none."""
+    try:
+        page, address, person, fields = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LASTS)
+    except signing.BadSignature:
+        return "", "", None, {}
+    return page, address, person, fields
+
+
+def _is_secret(name: str) -> bool:
+    return name in _NOT_KEPT or "password" in name
