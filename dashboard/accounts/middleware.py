@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -22,7 +22,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 class SignInMiddleware(LoginRequiredMiddleware):
     """Sends strangers to the sign-in page. Whoever sent a form comes back to its page, with what was typed."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseBase:
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseRedirect:
         if request.method != "POST":
             return super().handle_no_permission(request, view_func)
         field = self.get_redirect_field_name(view_func)

@@ -167,7 +167,7 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     assert '<noscript><meta http-equiv="refresh" content="10"></noscript>' in html
     assert "Running: </span>Switch TTL off" in html
     told = body(client.get(f"/jobs/{job.pk}/"))
-    assert "Begun" in told
+    assert "Under way" in told
     assert "Succeeded" not in told
     assert f'<a href="{page}">See where it is</a>' in told
     assert "TTL is being moved to expireTime." in body(client.get(f"/stores/{store.pk}/"))
