@@ -14,9 +14,8 @@ from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
 from coordinator.queries.table_page import frame
 from coordinator.versions import entry_row
-from coordinator.views.addressed import addressed_table
+from coordinator.views.addressed import addressed_table, stay
 from dashboard.accounts.actor import Actor
-from dashboard.web.answers import SeeOther
 from dashboard.web.paging import choose_size
 
 
@@ -105,9 +104,10 @@ def activity(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @require_POST
 def observe(request: HttpRequest, table_id: int) -> HttpResponse:
-    """Observe the table now, and go to that job's page."""
+    """Observe the table now, and stay on the page."""
     found = addressed_table(request, table_id)
-    return SeeOther(reverse("job", args=[observe_table(Actor.from_request(request), found.connection, found.place).pk]))
+    job = observe_table(Actor.from_request(request), found.connection, found.place)
+    return stay(request, job, reverse("table", args=[found.pk]))
 
 
 def _place(request: HttpRequest) -> tuple[str, int]:

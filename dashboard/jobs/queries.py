@@ -146,7 +146,8 @@ def _step_row(job: Job, step: dict[str, str]) -> StepRow:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLine:
-    """The newest jobs of one kind that the schedule asked for: `states`, as shown, oldest first; `newest` is the last."""
+    """The newest jobs of one kind that the schedule asked for: `newest` is the last of them, `states` are shown ones,
+    oldest first."""
 
     kind: str
     newest: Job
