@@ -37,48 +37,37 @@ def page_before(request: HttpRequest) -> str:
 
 def keep(request: HttpRequest, response: HttpResponseBase) -> None:
     """Have the browser keep what was posted for the page it came from; no password, and nothing that is too long."""
-    fields = {name: values for name, values in request.POST.lists() if not _is_secret(name)}
-    page, person = page_before(request), request.user.pk
-    kept = signing.dumps([page, request.path, person, fields], salt=_SALT, compress=True)
-    if page and fields and len(kept) <= LONGEST:
-        response.set_cookie(
-            COOKIE,
-            kept,
-            max_age=int(LASTS.total_seconds()),
-            httponly=True,
-            secure=settings.SESSION_COOKIE_SECURE,
-            samesite="Lax",
-        )
-
-
-def is_kept(request: HttpRequest, page: str) -> bool:
-    """Whether something is kept for the form of this page."""
-    return _kept(request)[0] == page != ""
+    fields = {name: values for name, values in request.POST.lists() if name not in _NOT_KEPT and "password" not in name}
+    page = page_before(request)
+    kept = signing.dumps([page, request.path, request.user.pk, fields], salt=_SALT, compress=True)
+    if not page or len(kept) > LONGEST:
+        response.delete_cookie(COOKIE)  # what was kept before would be taken for it
+        return
+    response.set_cookie(
+        COOKIE,
+        kept,
+        max_age=int(LASTS.total_seconds()),
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
 
 
 def put_back(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Fill in the form of this page where something is kept for it, and have the browser forget it."""
-    if COOKIE not in request.COOKIES or request.method != "GET" or request.headers.get("HX-Request"):
-        return
-    page, address, person, fields = _kept(request)
-    is_page = isinstance(response, HttpResponse) and response.get("Content-Type", "").startswith("text/html")
-    if not is_page or page != request.get_full_path() or person not in (None, request.user.pk):
-        return
-    before = response.content.decode()  # type: ignore[attr-defined]
-    after = filled(before, {address, ""} if address == request.path else {address}, fields, NOTE)
-    if after != before:
-        response.content = after.encode()  # type: ignore[attr-defined]
-        response.delete_cookie(COOKIE)
+    """Fill in the form of this page where something is kept for it, and have the browser forget it.
 
-
-def _kept(request: HttpRequest) -> tuple[str, str, int | None, dict[str, list[str]]]:
-    """Page, address of its form, number of the person (None: nobody was signed in) and fields; empty for none."""
+    What was typed while nobody was signed in is for whoever signs in.
+    """
     try:
-        page, address, person, fields = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LASTS)
+        kept = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LASTS)
     except signing.BadSignature:
-        return "", "", None, {}
-    return page, address, person, fields
-
-
-def _is_secret(name: str) -> bool:
-    return name in _NOT_KEPT or "password" in name
+        return
+    page, address, person, fields = kept
+    is_meant = page == request.get_full_path() and person in (None, request.user.pk) and request.method == "GET"
+    is_html = response.get("Content-Type", "").startswith("text/html") and not request.headers.get("HX-Request")
+    if is_meant and is_html and isinstance(response, HttpResponse):
+        before = response.content.decode()
+        after = filled(before, {address, ""} if address == request.path else {address}, fields, NOTE)
+        if after != before:
+            response.content = after.encode()
+            response.delete_cookie(COOKIE)

@@ -21,7 +21,6 @@ from dashboard.accounts.gate import NotAllowed, require
 from dashboard.accounts.people import VERB, PersonChange, change_person, invitation
 from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.accounts.sessions import end_sessions, note_sign_in, person_of, sessions_of, this_session
-from dashboard.accounts.typed import is_kept
 from dashboard.audit.log import record
 from dashboard.connections.models import Connection
 
@@ -42,8 +41,7 @@ def safe_path(path: str) -> str:
 
 
 class SignIn(LoginView):
-    """The sign-in page. Context of `accounts/login.html`: `form` (username, password), `next` (hidden field), `kept`
-    (whether a form on that page gets back what was typed).
+    """The sign-in page. Context of `accounts/login.html`: `form` (username, password), `next` (hidden field).
 
     Django rotates the session's key; success and failure are both written to the audit log. Who fails too often has to
     wait (dashboard.accounts.door); the page says so as 429.
@@ -52,9 +50,6 @@ class SignIn(LoginView):
     template_name = "accounts/login.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
-
-    def get_context_data(self, **more: Any) -> dict[str, Any]:
-        return super().get_context_data(**more, kept=is_kept(self.request, self.get_redirect_url()))
 
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
         given = self.request.POST.get(self.redirect_field_name, self.request.GET.get(self.redirect_field_name, ""))
@@ -85,8 +80,7 @@ class SignOut(LogoutView):
 def prove(request: HttpRequest) -> HttpResponse:
     """Ask for the password again before what can lose data, then go back to where that was asked for.
 
-    Context of `accounts/prove.html`: `form` (password), `next` (where to go back to), `kept` (whether what was typed
-    stands there again).
+    Context of `accounts/prove.html`: `form` (password), `next` (where to go back to).
     """
     back = safe_path(request.POST.get("next", request.GET.get("next", "")))
     form = PasswordForm(request, request.POST or None)
@@ -95,8 +89,7 @@ def prove(request: HttpRequest) -> HttpResponse:
         record(actor, PROVE, target_type="person", target_label=actor.name)
         request.session[PROVED_AT] = timezone.now().isoformat()
         return redirect(back or "me")
-    context = {"form": form, "next": back, "kept": is_kept(request, back)}
-    return render(request, "accounts/prove.html", context, status=400 if form.errors else 200)
+    return render(request, "accounts/prove.html", {"form": form, "next": back}, status=400 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -107,10 +108,11 @@ def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 def mark_seen(request: HttpRequest) -> HttpResponse:
     """Mark the failures that the form names as looked at, then show the list without them."""
-    named = [job_id for text in request.POST.getlist("job")[: queries.MOST_FAILED] if (job_id := _as_uuid(text))]
-    found = list(seen(request, Job).select_related("connection").filter(pk__in=named))
-    if not found:
-        raise Http404
+    named = request.POST.getlist("job")[: queries.MOST_FAILED]
+    try:
+        found = get_list_or_404(seen(request, Job).select_related("connection"), pk__in=named)
+    except ValidationError as no_id:
+        raise Http404 from no_id
     marked = actions.mark_seen(Actor.from_request(request), found)
     messages.success(request, f"{marked:,} failed job{'' if marked == 1 else 's'} marked as seen.")
     return redirect("jobs")
@@ -153,13 +155,6 @@ def _target_url(found: Job) -> str:
         return reverse(found.target_type, args=[found.target_id])
     except NoReverseMatch:
         return ""
-
-
-def _as_uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _offered(request: HttpRequest, name: str, choices: tuple[str, ...]) -> str:
