@@ -106,7 +106,7 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
     facts, view = found.facts, lifecycle_view(found)
     tables = queries.tables_inside(found)
-    raw = facts.get("lifecycle_rules")
+    deadlines = deadlines_of(found)
     context = {
         "bucket": found,
         "table_count": tables.count(),
@@ -115,9 +115,11 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "findings": facts.get("findings"),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
-        "lifecycle": view if raw is not None else None,
-        "rules": queries.by_first_act(view, raw or ()),
-        "deadlines": deadlines_of(found),
+        "lifecycle": view if facts.get("lifecycle_rules") is not None else None,
+        "rules": queries.by_first_act(found, view),
+        "deadlines": deadlines,
+        "decision": queries.decided_by(view, deadlines),
+        "offered": queries.tables_offered(found),
         "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],
         **_changing(request, found.connection),

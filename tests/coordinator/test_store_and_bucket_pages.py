@@ -1,7 +1,9 @@
 """Commit stores and buckets: facts as they were read, and Unknown for those that were not."""
 
 import re
+import shlex
 from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ from tests.dashboard.web.markup import flat
 from tests.json_types import printed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -238,6 +241,55 @@ def test_a_bucket_shows_every_rule_as_read_with_what_it_touches_and_when_it_firs
     assert html.count('value="remove-temp-rule"') == 1
 
 
+def deadline(rule: str, file: str, **fields: Any) -> dict[str, Any]:
+    at = (timezone.now() + DAY * 5).isoformat()
+    return {
+        "at": at, "state": "attention", "what": "last copy of a commit", "rule": rule, "does": "deletes",
+        "table": "sales/orders", "tables": 1, "version": 7, "file": file, "condition": "", **fields,
+    }  # fmt: skip
+
+
+def test_a_bucket_has_its_decision_on_top_and_deadlines_of_one_commit_in_one_row(operator: Client) -> None:
+    temp = {
+        "ID": "tmp",
+        "Status": "Enabled",
+        "Filter": {"Prefix": "sales/orders/_delta_log/.tmp/"},
+        "Expiration": {"Days": 3},
+    }
+    deadlines = [deadline("tmp", f".tmp/{number}") for number in range(20)]
+    bucket = make_bucket(
+        state="attention", facts=bucket_facts(lifecycle_rules=[temp], deadlines=deadlines, deadlines_in_all=20)
+    )
+    make_table()
+
+    html = flat(operator.get(f"/buckets/{bucket.pk}/?prefix=sales/orders"))
+
+    places = [
+        html.index(part) for part in ("Change the rule on sales/orders…", 'id="deadlines"', 'id="change"', 'id="rules"')
+    ]
+    assert places == sorted(places)
+    assert html.count("What may be the last copy of commit 7 of sales/orders") == 1
+    assert "And 19 more files: 20 in all" in html
+    assert html.count("<bdi>.tmp/") == 20
+    assert '<option value="sales/orders" selected>sales.orders</option>' in html
+
+
+def test_a_dangerous_rule_that_levee_does_not_keep_has_what_to_paste(operator: Client) -> None:
+    name = "all'; rm -r ~"
+    rule = {"ID": name, "Status": "Enabled", "Filter": {}, "Expiration": {"Days": 5}}
+    found = deadline(name, "", what="published log")
+    bucket = make_bucket(
+        state="attention", facts=bucket_facts(lifecycle_rules=[rule], deadlines=[found], deadlines_in_all=1)
+    )
+    make_commit(make_table(store=make_store()), 0, modified_at=timezone.now())
+
+    html = unescape(flat(operator.get(f"/buckets/{bucket.pk}/")))
+
+    assert f"Switch rule {name} off…" in html
+    assert f"jq --arg id {shlex.quote(name)} " in html
+    assert "put-bucket-lifecycle-configuration --bucket lake" in html
+
+
 def test_tables_with_several_writers_stand_among_the_stores_with_the_way_out(operator: Client) -> None:
     table = make_table(mechanism="single_driver", state="attention")
     make_finding(table, "several-writers", None, state="attention", summary="2 writers.", meaning="Stop all but one.")
@@ -264,7 +316,6 @@ def test_a_store_that_dynamodb_has_not_counted_is_not_said_to_hold_nothing(clien
     assert "None counted yet" in flat(client.get(f"/stores/{store.pk}/"))
 
 
-DAY = timedelta(days=1)
 RULE = {
     "ID": "tmp-4d",
     "Status": "Enabled",
