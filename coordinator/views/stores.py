@@ -167,7 +167,7 @@ def create(request: HttpRequest) -> HttpResponse:
         except ChangeInvalid as invalid:
             error = invalid
         else:
-            return planned(request, chosen, lambda: change, "")
+            return planned(request, chosen, lambda: change, "", "Creation of a store")
     context = _context(request, connections, chosen, values, error)
     return render(request, "coordinator/store_new.html", context, status=422 if error else 200)
 
