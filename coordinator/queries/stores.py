@@ -9,7 +9,6 @@ from django.db.models.functions import Coalesce
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
 from coordinator.protocols.verdict import State
-from coordinator.queries.deadlines import Deadlines
 from coordinator.settings.equivalents import rule_switched_off
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
 from dashboard.connections.models import Connection
@@ -45,10 +44,12 @@ def by_first_act(bucket: Bucket, view: LifecycleView) -> list[tuple[Mapping[str,
     return sorted(zip(raw, view.rules, remedies, strict=True), key=lambda one: one[1].first_bites_at or never)
 
 
-def decided_by(view: LifecycleView, deadlines: Deadlines) -> RuleReach | None:
-    """The rule behind the soonest deadline, where that is near: it is what has to be decided about."""
-    soonest = next((row for row in deadlines.rows if not row.is_far), None)
-    return next((reach for reach in view.rules if soonest and reach.id == soonest.rule), None)
+def decided_by(bucket: Bucket, view: LifecycleView) -> RuleReach | None:
+    """The rule that the worst finding is about, where it takes something soon: it is what has to be decided about."""
+    findings = bucket.facts.get("findings") or [{}]
+    rule = findings[0].get("evidence", {}).get("rule")
+    reached = (reach for reach in view.rules if rule and reach.id == rule)
+    return next((reach for reach in reached if reach.is_temp_rule or reach.state != State.HEALTHY), None)
 
 
 def tables_offered(bucket: Bucket) -> "QuerySet[DeltaTable]":

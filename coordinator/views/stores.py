@@ -106,7 +106,6 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
     facts, view = found.facts, lifecycle_view(found)
     tables = queries.tables_inside(found)
-    deadlines = deadlines_of(found)
     context = {
         "bucket": found,
         "table_count": tables.count(),
@@ -117,8 +116,8 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "worst_state": found.state,
         "lifecycle": view if facts.get("lifecycle_rules") is not None else None,
         "rules": queries.by_first_act(found, view),
-        "deadlines": deadlines,
-        "decision": queries.decided_by(view, deadlines),
+        "deadlines": deadlines_of(found),
+        "decision": queries.decided_by(found, view),
         "offered": queries.tables_offered(found),
         "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],

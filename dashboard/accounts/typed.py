@@ -22,7 +22,7 @@ _SALT = "levee.accounts.typed"
 _NOT_KEPT = {"csrfmiddlewaretoken", "text"}
 """`text` is what a writer is started with, as pasted: it may hold keys."""
 NOTE = (
-    '<p class="bar" role="status"><span><b>Nothing has been done yet.</b> '
+    '<p class="toast live" role="status"><span><b>Nothing has been done yet.</b> '
     "What you typed is here again: look at it, and send it once more.</span></p>"
 )
 

@@ -241,32 +241,30 @@ def test_a_bucket_shows_every_rule_as_read_with_what_it_touches_and_when_it_firs
     assert html.count('value="remove-temp-rule"') == 1
 
 
-def deadline(rule: str, file: str, **fields: Any) -> dict[str, Any]:
+def bucket_at_risk(rule: dict[str, Any], files: int) -> Bucket:
+    """A bucket whose rule takes that many files of commit 7 in five days."""
     at = (timezone.now() + DAY * 5).isoformat()
-    return {
-        "at": at, "state": "attention", "what": "last copy of a commit", "rule": rule, "does": "deletes",
-        "table": "sales/orders", "tables": 1, "version": 7, "file": file, "condition": "", **fields,
-    }  # fmt: skip
+    deadlines = [
+        {
+            "at": at, "state": "attention", "what": "last copy of a commit", "rule": rule["ID"], "does": "deletes",
+            "table": "sales/orders", "tables": 1, "version": 7, "file": f".tmp/{number}", "condition": "",
+        } for number in range(files)
+    ]  # fmt: skip
+    evidence = {"rule": rule["ID"], "table": "sales/orders"}
+    finding = {"code": "x", "state": "attention", "summary": "Soon.", "meaning": "", "evidence": evidence}
+    found = {"lifecycle_rules": [{"Status": "Enabled", **rule}], "deadlines": deadlines, "deadlines_in_all": files}
+    make_commit(make_table(store=make_store()), 0, modified_at=timezone.now())
+    return make_bucket(state="attention", facts=bucket_facts(**found, findings=[finding]))
 
 
 def test_a_bucket_has_its_decision_on_top_and_deadlines_of_one_commit_in_one_row(operator: Client) -> None:
-    temp = {
-        "ID": "tmp",
-        "Status": "Enabled",
-        "Filter": {"Prefix": "sales/orders/_delta_log/.tmp/"},
-        "Expiration": {"Days": 3},
-    }
-    deadlines = [deadline("tmp", f".tmp/{number}") for number in range(20)]
-    bucket = make_bucket(
-        state="attention", facts=bucket_facts(lifecycle_rules=[temp], deadlines=deadlines, deadlines_in_all=20)
-    )
-    make_table()
+    rule = {"ID": "tmp", "Filter": {"Prefix": "sales/orders/_delta_log/.tmp/"}, "Expiration": {"Days": 3}}
+    bucket = bucket_at_risk(rule, files=20)
 
     html = flat(operator.get(f"/buckets/{bucket.pk}/?prefix=sales/orders"))
 
-    places = [
-        html.index(part) for part in ("Change the rule on sales/orders…", 'id="deadlines"', 'id="change"', 'id="rules"')
-    ]
+    parts = ('href="?prefix=sales/orders#change">Change rule tmp…', 'id="deadlines"', 'id="change"', 'id="rules"')
+    places = [html.index(part) for part in parts]
     assert places == sorted(places)
     assert html.count("What may be the last copy of commit 7 of sales/orders") == 1
     assert "And 19 more files: 20 in all" in html
@@ -276,18 +274,12 @@ def test_a_bucket_has_its_decision_on_top_and_deadlines_of_one_commit_in_one_row
 
 def test_a_dangerous_rule_that_levee_does_not_keep_has_what_to_paste(operator: Client) -> None:
     name = "all'; rm -r ~"
-    rule = {"ID": name, "Status": "Enabled", "Filter": {}, "Expiration": {"Days": 5}}
-    found = deadline(name, "", what="published log")
-    bucket = make_bucket(
-        state="attention", facts=bucket_facts(lifecycle_rules=[rule], deadlines=[found], deadlines_in_all=1)
-    )
-    make_commit(make_table(store=make_store()), 0, modified_at=timezone.now())
+    bucket = bucket_at_risk({"ID": name, "Filter": {}, "Expiration": {"Days": 5}}, files=1)
 
     html = unescape(flat(operator.get(f"/buckets/{bucket.pk}/")))
 
     assert f"Switch rule {name} off…" in html
     assert f"jq --arg id {shlex.quote(name)} " in html
-    assert "put-bucket-lifecycle-configuration --bucket lake" in html
 
 
 def test_tables_with_several_writers_stand_among_the_stores_with_the_way_out(operator: Client) -> None:
