@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 
+from django.urls import reverse
 from django.utils import timezone
 
 from backups import lifecycle
@@ -60,7 +61,13 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
         if run.started_at is None:
             keep_owner(run.plan.vault_connection, vault, place_of(run.plan.destination).bucket)
         pipeline, batch = parts(run, context, vault)
-        return advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now)).sentence
+        answer = advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now))
+    run.refresh_from_db()
+    if run.state == RunState.FAILED:
+        raise JobFailed(run.error_code or "RunFailed", run.sentence)
+    if not run.is_finished:
+        context.result({"begun": reverse("backup-run", args=[run.pk])})
+    return answer.sentence
 
 
 def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, S3BatchEngine]:

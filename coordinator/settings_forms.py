@@ -56,7 +56,7 @@ def store_change(name: str, fields: Fields) -> ChangeRequest:
 
 def bucket_change(name: str, fields: Fields, now: datetime) -> ChangeRequest:
     """A change of one bucket as a form names it; a sweep's age in days counts back from `now`. Raises ChangeInvalid."""
-    prefix = fields.get("prefix", "").strip().strip("/")
+    prefix = (fields.get("prefix", "").strip() or fields.get("table", "")).strip("/")
     match fields.get("act", ""):
         case SetTempRule.ACT:
             return SetTempRule(name, prefix, _whole_number(fields, "days"))

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from coordinator.documents import moment
 from coordinator.lookup import find_store
-from coordinator.models import WriterTest
+from coordinator.models import CommitStore, WriterTest
 from coordinator.settings.requests import CleanWriterTest
 from coordinator.settings_commands import SettingsCommand
 from coordinator.writer_tests.actions import check_test, make_test, script_for
@@ -15,7 +15,6 @@ from coordinator.writer_tests.places import NoPlaceForTest, usual_places
 from coordinator.writers.contract import WriterTestJson
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError, document_of
-from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 
 NEXT = (
@@ -56,7 +55,7 @@ class Command(SettingsCommand):
 
     def _make(self, options: Options) -> None:
         store = find_store(options["store"], options["connection"])
-        at = options["at"] or (f"s3a://{options['bucket']}/" if options["bucket"] else _usual(store.connection))
+        at = options["at"] or (f"s3a://{options['bucket']}/" if options["bucket"] else _usual(store))
         try:
             test = make_test(Actor.command(), store, at)
         except NoPlaceForTest as reason:
@@ -82,12 +81,12 @@ def _test(token: str) -> WriterTest:
     return found
 
 
-def _usual(connection: Connection) -> str:
-    """The only watched prefix. Raises UsageError where there is none, or several."""
-    places = usual_places(connection)
+def _usual(store: CommitStore) -> str:
+    """The only place that there is. Raises UsageError where there is none, or several."""
+    places = usual_places(store)
     if len(places) == 1:
         return places[0]
-    named = f" It watches {', '.join(places)}." if places else ""
+    named = f" Its writers may write to {', '.join(places)}." if places else ""
     raise UsageError(f"Say where the scratch table may lie: --bucket NAME or --at s3a://bucket/prefix/.{named}")
 
 

@@ -48,3 +48,26 @@ document.addEventListener("htmx:error", (event) => { if (event.detail.ctx) offli
 document.addEventListener("htmx:after:request", (event) => offline(isGatewayFault(event)));
 window.addEventListener("offline", () => offline(true));
 window.addEventListener("online", () => offline(false));
+
+// What was typed into a form that could not be sent is there again when its page opens: this tab keeps it until a page
+// opens from the form's, as after every answer. Neither passwords nor a writer's pasted settings, which may hold keys.
+const thisPage = location.href.split("#")[0];
+const fieldsOf = (form) =>
+  [...form.elements].filter((one) => one.name && one.name !== "text" && !/hidden|password|file|submit|button/.test(one.type));
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || form.hasAttribute("hx-post")) return;
+  const typed = fieldsOf(form).map((one) => [one.value, one.checked]);
+  sessionStorage.setItem("typed", JSON.stringify([thisPage, [...document.forms].indexOf(form), typed]));
+});
+document.addEventListener("DOMContentLoaded", () => {
+  const [page, number, typed] = JSON.parse(sessionStorage.getItem("typed") ?? "[]");
+  const cameBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  if (document.referrer === page && !cameBack) return sessionStorage.removeItem("typed");
+  const fields = page === thisPage && document.forms[number] ? fieldsOf(document.forms[number]) : [];
+  if (fields.length !== typed?.length) return;
+  fields.forEach((one, at) => {
+    if (/checkbox|radio/.test(one.type)) one.checked = typed[at][1];
+    else one.value = typed[at][0];
+  });
+});

@@ -9,11 +9,13 @@ from django.db.models.functions import Coalesce
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
 from coordinator.protocols.verdict import State
+from coordinator.settings.equivalents import rule_switched_off
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
 from dashboard.connections.models import Connection
 from lake.delta.facts import Mechanism
 
 TABLES_SHOWN = 20
+TABLES_OFFERED = 500
 
 
 def stores_with_tables(stores: "QuerySet[CommitStore]") -> list[CommitStore]:
@@ -29,10 +31,30 @@ def buckets_with_tables(buckets: "QuerySet[Bucket]") -> list[Bucket]:
     return list(buckets.annotate(table_count=Coalesce(Subquery(numbers), 0)).select_related("connection"))
 
 
-def by_first_act(view: LifecycleView, rules: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], RuleReach]]:
-    """Each rule as read beside what it reaches, those that act on something a table needs first, by when they do."""
-    never = datetime.max.replace(tzinfo=UTC)
-    return sorted(zip(rules, view.rules, strict=True), key=lambda one: one[1].first_bites_at or never)
+def by_first_act(bucket: Bucket, view: LifecycleView) -> list[tuple[Mapping[str, Any], RuleReach, str]]:
+    """Each rule as read beside what it reaches, those that act on something a table needs first, by when they do; with
+    the commands that switch it off where that is soon, "" elsewhere."""
+    never, raw = datetime.max.replace(tzinfo=UTC), bucket.facts.get("lifecycle_rules") or ()
+    remedies = [
+        rule_switched_off(bucket.name, reach.id, bucket.facts.get("least_size_moved") or "")
+        if reach.id and reach.state != State.HEALTHY and not reach.is_temp_rule
+        else ""
+        for reach in view.rules
+    ]
+    return sorted(zip(raw, view.rules, remedies, strict=True), key=lambda one: one[1].first_bites_at or never)
+
+
+def decided_by(bucket: Bucket, view: LifecycleView) -> RuleReach | None:
+    """The rule that the worst finding is about, where it takes something soon: it is what has to be decided about."""
+    findings = bucket.facts.get("findings") or [{}]
+    rule = findings[0].get("evidence", {}).get("rule")
+    reached = (reach for reach in view.rules if rule and reach.id == rule)
+    return next((reach for reach in reached if reach.is_temp_rule or reach.state != State.HEALTHY), None)
+
+
+def tables_offered(bucket: Bucket) -> "QuerySet[DeltaTable]":
+    """The tables to choose one of, by name."""
+    return tables_inside(bucket).order_by("name")[:TABLES_OFFERED]
 
 
 def tables_with_several_writers(connection: Connection | None) -> list[TableFinding]:

@@ -33,7 +33,7 @@ class WriterTestList:
 def tests_of(store: CommitStore) -> WriterTestList:
     tests = WriterTest.objects.filter(connection=store.connection_id, store_name=store.name)
     rows = tuple((test, *look_of(test)) for test in tests[:MOST_SHOWN])
-    return WriterTestList(rows, max(0, tests.count() - len(rows)), tuple(usual_places(store.connection)))
+    return WriterTestList(rows, max(0, tests.count() - len(rows)), tuple(usual_places(store)))
 
 
 def look_of(test: WriterTest) -> tuple[str, str]:

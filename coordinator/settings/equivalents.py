@@ -53,6 +53,14 @@ def lifecycle_changed(bucket: str, region: str, before: Lifecycle, after: Lifecy
     return Equivalents(cli, imported(_RULES, bucket, region, says))
 
 
+def rule_switched_off(bucket: str, rule: str, least_size: str = "") -> str:
+    """Commands that read a bucket's rules and write them back with one switched off; `least_size` as S3 has it."""
+    name, size = shlex.quote(bucket), f" --transition-default-minimum-object-size {least_size}" if least_size else ""
+    return f"""aws s3api get-bucket-lifecycle-configuration --bucket {name} > rules.json
+jq --arg id {shlex.quote(rule)} '(.Rules[] | select(.ID == $id)).Status = "Disabled" | {{Rules}}' rules.json > off.json
+aws s3api put-bucket-lifecycle-configuration --bucket {name}{size} --lifecycle-configuration file://off.json"""
+
+
 def imported(resource: str, identifier: str, region: str, says: str) -> str:
     """An import block below the command that has Terraform write what it names, and what to do besides."""
     label = re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", identifier)

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from coordinator.actions import observe_lake, set_read_only
 from coordinator.queries import connections as queries
 from coordinator.settings import actions
+from coordinator.views.addressed import stay
 from coordinator.views.settings_plan import why_no_plan
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, seen
@@ -28,9 +29,9 @@ def connections(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def observe(request: HttpRequest) -> HttpResponse:
-    """Observe the whole connection named in the form, and go to that job's page."""
+    """Observe the whole connection named in the form, and stay on the page."""
     named = get_object_or_404(seen(request, Connection), name=request.POST.get("connection", ""))
-    return SeeOther(reverse("job", args=[observe_lake(Actor.from_request(request), named).pk]))
+    return stay(request, observe_lake(Actor.from_request(request), named), reverse("tables"))
 
 
 @require_safe

@@ -35,9 +35,9 @@ TEMPLATE = "coordinator/settings_plan.html"
 def change_store(request: HttpRequest, store_id: int) -> HttpResponse:
     """Have one change of a store planned, then show the plan."""
     store = addressed_store(request, store_id)
-    return planned(
-        request, store.connection, lambda: store_change(store.name, request.POST), reverse("store", args=[store.pk])
-    )
+    back = reverse("store", args=[store.pk])
+    asked = f"Change of the store {store.name}"
+    return planned(request, store.connection, lambda: store_change(store.name, request.POST), back, asked)
 
 
 @require_POST
@@ -45,7 +45,10 @@ def change_bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     """Have one change of a bucket planned, or a sweep's dry run made, then show it."""
     bucket = addressed_bucket(request, bucket_id)
     back = reverse("bucket", args=[bucket.pk])
-    return planned(request, bucket.connection, lambda: bucket_change(bucket.name, request.POST, timezone.now()), back)
+    asked = f"Change of the bucket {bucket.name}"
+    return planned(
+        request, bucket.connection, lambda: bucket_change(bucket.name, request.POST, timezone.now()), back, asked
+    )
 
 
 @require_POST
@@ -73,20 +76,23 @@ def plan_again(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Plan the same change from a fresh reading."""
     job = get_object_or_404(queries.planning_jobs(seen(request, Job)), pk=job_id)
     page = queries.settings_page(job)
-    return planned(request, page.connection, lambda: page.change, page.back)
+    return planned(request, page.connection, lambda: page.change, page.back, page.title)
 
 
 def planned(
-    request: HttpRequest, connection: Connection, change: Callable[[], ChangeRequest], back: str
+    request: HttpRequest, connection: Connection, change: Callable[[], ChangeRequest], back: str, asked: str
 ) -> HttpResponse:
-    """Queue the planning of a change and go to its page; a change that cannot be is said on a page that leads back."""
+    """Queue the planning of a change and go to its page; why one cannot be planned is said on a page that leads back.
+
+    `asked` is that page's title: what was asked for, of what.
+    """
     try:
         job = actions.plan_change(Actor.from_request(request), connection, change())
     except ChangeInvalid as invalid:
-        context: dict[str, object] = {"reason": str(invalid), "field": invalid.field, "back": back}
+        context: dict[str, object] = {"reason": str(invalid), "field": invalid.field, "back": back, "asked": asked}
         return render(request, "coordinator/settings_refused.html", context, status=422)
     except JobBusy as busy:
-        context = {"reason": str(busy), "busy": busy.job, "back": back}
+        context = {"reason": str(busy), "busy": busy.job, "back": back, "asked": asked}
         return render(request, "coordinator/settings_refused.html", context, status=409)
     return SeeOther(reverse("settings-plan", args=[job.pk]))
 

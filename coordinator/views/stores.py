@@ -106,7 +106,6 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
     facts, view = found.facts, lifecycle_view(found)
     tables = queries.tables_inside(found)
-    raw = facts.get("lifecycle_rules")
     context = {
         "bucket": found,
         "table_count": tables.count(),
@@ -115,9 +114,11 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "findings": facts.get("findings"),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
-        "lifecycle": view if raw is not None else None,
-        "rules": queries.by_first_act(view, raw or ()),
+        "lifecycle": view if facts.get("lifecycle_rules") is not None else None,
+        "rules": queries.by_first_act(found, view),
         "deadlines": deadlines_of(found),
+        "decision": queries.decided_by(found, view),
+        "offered": queries.tables_offered(found),
         "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],
         **_changing(request, found.connection),
@@ -165,7 +166,7 @@ def create(request: HttpRequest) -> HttpResponse:
         except ChangeInvalid as invalid:
             error = invalid
         else:
-            return planned(request, chosen, lambda: change, "")
+            return planned(request, chosen, lambda: change, "", "Creation of a store")
     context = _context(request, connections, chosen, values, error)
     return render(request, "coordinator/store_new.html", context, status=422 if error else 200)
 

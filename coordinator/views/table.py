@@ -21,10 +21,9 @@ from coordinator.queries import table_page as queries
 from coordinator.queries.table_list import UNPUBLISHED
 from coordinator.queries.table_page import frame
 from coordinator.versions import entry_row
-from coordinator.views.addressed import addressed_table
+from coordinator.views.addressed import addressed_table, stay
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import visible
-from dashboard.web.answers import SeeOther
 from dashboard.web.exports import export
 from dashboard.web.paging import as_typed, choose_size
 
@@ -147,9 +146,10 @@ def history(request: HttpRequest, table_id: int) -> HttpResponseBase:
 
 @require_POST
 def observe(request: HttpRequest, table_id: int) -> HttpResponse:
-    """Observe the table now, and go to that job's page."""
+    """Observe the table now, and stay on the page."""
     found = addressed_table(request, table_id)
-    return SeeOther(reverse("job", args=[observe_table(Actor.from_request(request), found.connection, found.place).pk]))
+    job = observe_table(Actor.from_request(request), found.connection, found.place)
+    return stay(request, job, reverse("table", args=[found.pk]))
 
 
 def _place(request: HttpRequest) -> tuple[str, int]:

@@ -27,7 +27,8 @@ def make(request: HttpRequest, store_id: int) -> HttpResponse:
     try:
         test = make_test(Actor.from_request(request), store, request.POST.get("at", "").strip()[:_LONGEST_PLACE])
     except NoPlaceForTest as reason:
-        context = {"reason": str(reason), "field": "at", "back": reverse("store-writers", args=[store.pk])}
+        asked, back = f"Writer test of {store.name}", reverse("store-writers", args=[store.pk])
+        context = {"reason": str(reason), "field": "at", "back": back, "asked": asked}
         return render(request, "coordinator/settings_refused.html", context, status=422)
     return SeeOther(reverse("store-writer-test", args=[store.pk, test.token]))
 
@@ -67,8 +68,8 @@ def clean(request: HttpRequest, store_id: int, token: str) -> HttpResponse:
     """Have it planned to remove what the script left, then show the plan."""
     store = addressed_store(request, store_id)
     test = _test(request, store, token)
-    back = reverse("store-writer-test", args=[store.pk, token])
-    return planned(request, store.connection, lambda: CleanWriterTest(test.store_name, test.token), back)
+    back, asked = reverse("store-writer-test", args=[store.pk, token]), f"Cleaning up after a test of {store.name}"
+    return planned(request, store.connection, lambda: CleanWriterTest(test.store_name, test.token), back, asked)
 
 
 def _test(request: HttpRequest, store: CommitStore, token: str) -> WriterTest:

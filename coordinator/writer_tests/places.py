@@ -1,9 +1,10 @@
 """Where self-tests of writers put their scratch tables, and which places those are."""
 
-from coordinator.models import Watch, WriterTest
+from django.db.models import Count
+
+from coordinator.models import CommitStore, Watch, WriterTest
 from coordinator.observation.surveys import Place
 from coordinator.scratch import ScratchFolder
-from dashboard.connections.models import Connection
 from lake.delta.uri import TableUri, table_uri
 
 FOLDER = "_levee_writer_test"
@@ -36,10 +37,16 @@ def folder_of(test: WriterTest) -> ScratchFolder:
     return ScratchFolder(test.bucket, test.prefix.removesuffix(test.token), test.token)
 
 
-def usual_places(connection: Connection) -> list[str]:
-    """The watched prefixes of a connection: where its writers may write."""
-    watched = Watch.objects.filter(connection=connection).values_list("uri", flat=True)
-    return [uri for uri in watched if table_uri(uri)]
+def usual_places(store: CommitStore) -> list[str]:
+    """Where the writers of a store may write: the buckets of its tables, the fullest first, each by a prefix that is
+    watched there; every watched prefix of its connection while it has no table."""
+    watched = list(Watch.objects.filter(connection=store.connection_id).values_list("uri", flat=True))
+    by_bucket = {place.bucket: uri for uri in reversed(watched) if (place := table_uri(uri))}
+    counted = store.tables.filter(gone_at=None).values("bucket").annotate(number=Count("pk"))
+    buckets = [one["bucket"] for one in counted.order_by("-number", "bucket")]
+    if not buckets:
+        return [uri for uri in watched if table_uri(uri)]
+    return [by_bucket.get(bucket, f"s3a://{bucket}/") for bucket in buckets]
 
 
 def scratch_places() -> frozenset[Place]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -12,8 +14,21 @@ from django.urls import reverse
 from dashboard.accounts.gate import FreshSignInNeeded
 from dashboard.accounts.scope import require_visible
 from dashboard.accounts.sessions import note_use
+from dashboard.accounts.typed import keep, page_before, put_back
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class SignInMiddleware(LoginRequiredMiddleware):
+    """Sends strangers to the sign-in page. Whoever sent a form comes back to its page, with what was typed."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseRedirect:
+        if request.method != "POST":
+            return super().handle_no_permission(request, view_func)
+        field = self.get_redirect_field_name(view_func)
+        response = redirect_to_login(page_before(request) or "/", self.get_login_url(view_func), field)
+        keep(request, response)
+        return response
 
 
 class SessionMiddleware:
@@ -25,7 +40,10 @@ class SessionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.user.is_authenticated:
             note_use(request)
-        return self.get_response(request)
+        response = self.get_response(request)
+        if request.user.is_authenticated:
+            put_back(request, response)
+        return response
 
     def process_view(
         self, request: HttpRequest, view: object, args: Sequence[Any], parts: dict[str, object]
@@ -39,11 +57,13 @@ class SessionMiddleware:
         """Send who may, but typed the password too long ago, to type it again and come back."""
         if not isinstance(exception, FreshSignInNeeded):
             return None
-        here = request.get_full_path() if request.method in {"GET", "HEAD"} else _page_before(request)
-        return redirect(f"{reverse('prove')}?{urlencode({'next': here})}")
+        if request.method in {"GET", "HEAD"}:
+            return _to_prove(request.get_full_path())
+        response = _to_prove(page_before(request))
+        keep(request, response)
+        return response
 
 
-def _page_before(request: HttpRequest) -> str:
-    """Return the page whose form was sent; prove.next is checked there, so that no other site can choose it."""
-    before = urlsplit(request.headers.get("Referer", ""))
-    return f"{before.path}?{before.query}" if before.query else before.path
+def _to_prove(back: str) -> HttpResponse:
+    """The way to the page that asks for the password; it checks `back` itself."""
+    return redirect(f"{reverse('prove')}?{urlencode({'next': back})}")

@@ -23,6 +23,7 @@ class Role(StrEnum):
 PERMISSIONS: dict[str, Role] = {
     "lake.observe": Role.OPERATOR,
     "job.cancel": Role.OPERATOR,
+    "job.mark-seen": Role.OPERATOR,
     "table.plan-repair": Role.OPERATOR,
     "table.repair": Role.OPERATOR,
     "table.repair-losing": Role.ADMIN,

@@ -27,6 +27,7 @@ _ACTS = {
     "backup.run": "ran the backup",
     "bucket.change": "changed the bucket",
     "job.cancel": "asked to cancel",
+    "job.mark-seen": "looked at the failed job",
     "lake.declare": "declared",
     "lake.observe": "observed",
     "lake.plan-upkeep": "looked at settings of",

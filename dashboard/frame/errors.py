@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.csrf import requires_csrf_token
 
+from dashboard.accounts.views import safe_path
 from dashboard.connections.writable import ReadOnlyMode
 
 
@@ -48,10 +49,18 @@ class MethodPageMiddleware:
         response = self._get_response(request)
         if response.status_code != 405 or request.method != "GET":
             return response
-        advice = "Nothing was changed. Go back to the page that has it."
-        page = _page(request, 405, "This address only takes a form.", advice)
+        advice = "Nothing was changed: what is done here is asked for on the page above it."
+        page = _page(request, 405, "This address only takes a form.", advice, page_above(request.path))
         page["Allow"] = response["Allow"]
         return page
+
+
+def page_above(path: str) -> str:
+    """Return the nearest address above one that only takes a form: the page that has the form."""
+    while path := path.rstrip("/").rpartition("/")[0]:
+        if safe_path(f"{path}/"):
+            return f"{path}/"
+    return "/"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -89,8 +98,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     )
 
 
-def _page(request: HttpRequest, status: int, headline: str, advice: str) -> HttpResponse:
+def _page(request: HttpRequest, status: int, headline: str, advice: str, above: str = "") -> HttpResponse:
     context = {
+        "above": above,
         "status": status,
         "headline": headline,
         "advice": advice,

@@ -25,7 +25,7 @@ ACTIONS = sorted({*PERMISSIONS, *PASSWORD_ACTS, "account.sign_out"})
 
 @require_safe
 def states(request: HttpRequest) -> HttpResponse:
-    """Show every state with its shape, word and meaning."""
+    """The glossary: every state with its shape, word and meaning, every code, and the words of pages."""
     vocabulary = (
         ("Tables, stores, buckets", LAKE),
         ("Versions", VERSIONS),

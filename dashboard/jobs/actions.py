@@ -1,7 +1,7 @@
 """What may be done with jobs: submit one, run one in the foreground, cancel one."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict, Unpack
@@ -22,6 +22,7 @@ from dashboard.jobs.registry import JobKind, kind_named
 from dashboard.refusals import Refused
 
 POLL_SECONDS = 0.5
+MARK_SEEN = "job.mark-seen"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,20 @@ def cancel(actor: Actor, job: Job) -> bool:
         if job.state == JobState.CANCELLED:
             record_outcome(job.pk)
     return True
+
+
+def mark_seen(actor: Actor, failed: Iterable[Job]) -> int:
+    """Note that the actor has looked at these failures; returns how many nobody had. Raises NotAllowed."""
+    return sum(_mark_seen(actor, job) for job in failed)
+
+
+def _mark_seen(actor: Actor, job: Job) -> bool:
+    require(actor, MARK_SEEN, target=job.title, connection=job.connection)
+    with transaction.atomic():
+        is_new = lifecycle.mark_seen(job.pk, actor.name)
+        if is_new:
+            record(actor, MARK_SEEN, target_type="job", target_id=str(job.pk), target_label=job.title, job=job)
+    return is_new
 
 
 def _draft(actor: Actor, kind: JobKind, title: str, work: Submission) -> Job:

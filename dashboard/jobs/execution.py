@@ -18,6 +18,7 @@ from dashboard.jobs import lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted, JobOvertaken
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import changes_lake, kind_named
+from dashboard.web.states import look_of
 from lake.aws.errors import AwsError
 
 HEARTBEAT_SECONDS = 10.0
@@ -86,7 +87,7 @@ def record_outcome(job_id: UUID) -> None:
         before=job.result.get("before"),
         after=job.result.get("after"),
         outcome=OUTCOMES.get(job.state, "failed"),
-        detail=f"{JobState(job.state).label}: {job.message}",
+        detail=f"{look_of(job.shown_state).word}: {job.message}",
         job=job,
         aws_request_ids=job.result.get("aws_request_ids", []),
     )

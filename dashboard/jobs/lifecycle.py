@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import F, Q
 from django.utils import timezone
 
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import FAILED, Job, JobState
 
 ALIVE = (JobState.RUNNING, JobState.CANCELLING)
 
@@ -76,6 +76,12 @@ def lose(job_id: UUID, silent_since: datetime, message: str) -> bool:
             state=JobState.LOST, finished_at=timezone.now(), message=message, error_code="Lost", error_text=message
         )
     )
+
+
+def mark_seen(job_id: UUID, by: str) -> bool:
+    """Note that somebody has looked at a job that failed or was lost; False: it did not, or somebody has before."""
+    failed = Job.objects.filter(pk=job_id, state__in=FAILED, seen_at=None)
+    return bool(failed.update(seen_by=by[:150], seen_at=timezone.now()))
 
 
 def mark_enqueued(job_id: UUID, previous: datetime | None) -> bool:

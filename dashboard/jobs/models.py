@@ -25,6 +25,12 @@ class JobState(models.TextChoices):
 
 ACTIVE = (JobState.QUEUED, JobState.RUNNING, JobState.CANCELLING)
 FINISHED = (JobState.SUCCEEDED, JobState.OVERTAKEN, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
+FAILED = (JobState.FAILED, JobState.LOST)
+
+
+def shown_state(state: str, begun: object) -> str:
+    """The state as pages show it; `begun` is what a job's result says of what goes on, or waits, without it."""
+    return "begun" if state == JobState.SUCCEEDED and begun else str(state)
 
 
 class Job(models.Model):
@@ -60,6 +66,8 @@ class Job(models.Model):
     finished_at = models.DateTimeField(null=True)
     cancel_requested_by = models.CharField(max_length=150, blank=True)
     cancel_requested_at = models.DateTimeField(null=True)
+    seen_by = models.CharField(max_length=150, blank=True)  # Who marked a failure as looked at
+    seen_at = models.DateTimeField(null=True)
     worker = models.CharField(max_length=128, blank=True)
     attempt = models.PositiveIntegerField(default=0)
 
@@ -89,9 +97,8 @@ class Job(models.Model):
 
     @property
     def shown_state(self) -> str:
-        """The word that pages show: a job that began what goes on without it has not succeeded in all of it."""
-        is_begun = self.state == JobState.SUCCEEDED and self.result.get("begun")
-        return "begun" if is_begun else str(self.state)
+        """What pages show: a job that leaves something going on, or waiting, when it ends has not succeeded in it."""
+        return shown_state(self.state, self.result.get("begun"))
 
 
 class JobEvent(models.Model):

@@ -8,13 +8,14 @@ from typing import Annotated, TypedDict
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.queries import TargetDocument
 from dashboard.commands import document_of
-from dashboard.jobs.models import ACTIVE, Job, JobState
+from dashboard.jobs.models import ACTIVE, FAILED, Job, JobState, shown_state
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
@@ -25,9 +26,10 @@ SCHEDULE = Actor.schedule().name
 FAILED_FOR = timedelta(days=7)
 MOST_FAILED = 20
 BARS = 40
-_FAILED = (JobState.FAILED, JobState.LOST)
-_TOLD = (*_FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
+_TOLD = (*FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
 """Ends that say how the work went; one that was cancelled says nothing."""
+_LINKS = ("begun", "leads_to")
+"""Of a result: shown as links by the page."""
 NEWEST = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
 
 
@@ -62,7 +64,8 @@ class StepRow:
 
 def facts_of(job: Job) -> list[tuple[str, object]]:
     """Return the single values of a job's result; what is a list or a table has a place of its own, or none."""
-    return [(name, value) for name, value in job.result.items() if not isinstance(value, list | dict)]
+    shown = job.result.items()
+    return [(name, value) for name, value in shown if name not in _LINKS and not isinstance(value, list | dict)]
 
 
 def jobs(wanted: JobFilter) -> QuerySet[Job]:
@@ -143,7 +146,8 @@ def _step_row(job: Job, step: dict[str, str]) -> StepRow:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLine:
-    """The newest jobs of one kind that the schedule asked for: `states` oldest first; `newest` is the last of them."""
+    """The newest jobs of one kind that the schedule asked for: `newest` is the last of them, `states` are shown ones,
+    oldest first."""
 
     kind: str
     newest: Job
@@ -154,20 +158,27 @@ class ScheduleLine:
         return self.kind.replace("-", " ").capitalize()
 
     @property
+    def state(self) -> str:
+        return self.states[-1]
+
+    @property
     def failed(self) -> int:
-        return sum(state in _FAILED for state in self.states)
+        return sum(state in FAILED for state in self.states)
 
     @property
     def in_words(self) -> str:
         """`Newest 40, oldest left: 38 succeeded, 2 failed`."""
-        counted = ", ".join(f"{number} {state}" for state, number in Counter(self.states).most_common())
+        counted = ", ".join(
+            f"{number} {look_of(state).word.lower()}" for state, number in Counter(self.states).most_common()
+        )
         return f"Newest {len(self.states)}, oldest left: {counted}"
 
 
 def failed_lately(rows: QuerySet[Job], now: datetime) -> list[Job]:
-    """Failures of the last seven days, newest first, of which no later job of the same kind and target tells."""
+    """Failures of the last seven days, newest first, that nobody has marked as seen, and of which no later job of the
+    same kind and target tells."""
     same = Job.objects.filter(kind=OuterRef("kind"), target_key=OuterRef("target_key"), state__in=_TOLD)
-    failed = rows.filter(state__in=_FAILED, created_at__gte=now - FAILED_FOR)
+    failed = rows.filter(state__in=FAILED, seen_at=None, created_at__gte=now - FAILED_FOR)
     standing = failed.exclude(Exists(same.filter(created_at__gt=OuterRef("created_at"))))
     return list(standing.order_by("-created_at", "-id")[:MOST_FAILED])
 
@@ -176,15 +187,17 @@ def schedule_lines(rows: QuerySet[Job]) -> list[ScheduleLine]:
     """A line for each kind that the schedule asks for, those with a failed newest job first."""
     kinds = rows.order_by("kind").values_list("kind", flat=True).distinct()
     lines = [line for kind in kinds if (line := _line(kind, rows.filter(kind=kind, requested_by_name=SCHEDULE)))]
-    return sorted(lines, key=lambda line: (line.newest.state not in _FAILED, not line.failed, line.kind))
+    return sorted(lines, key=lambda line: (line.state not in FAILED, not line.failed, line.kind))
 
 
 def _line(kind: str, rows: QuerySet[Job]) -> ScheduleLine | None:
     shown = ("id", "kind", "state", "title", "message", "error_text", "created_at", "started_at", "finished_at")
-    newest_first = list(rows.only(*shown).order_by("-created_at", "-id")[:BARS])
+    begun = rows.only(*shown).annotate(begun=KT("result__begun"))
+    newest_first = list(begun.order_by("-created_at", "-id")[:BARS])
     if not newest_first:
         return None
-    return ScheduleLine(kind, newest_first[0], tuple(str(job.state) for job in reversed(newest_first)))
+    states = (shown_state(job.state, job.begun) for job in reversed(newest_first))
+    return ScheduleLine(kind, newest_first[0], tuple(states))
 
 
 class ErrorDocument(TypedDict):

@@ -6,6 +6,7 @@ from dashboard.jobs import views
 
 urlpatterns = [
     path("", views.jobs, name="jobs"),
+    path("seen/", views.mark_seen, name="jobs-seen"),
     path("<uuid:job_id>/", views.job, name="job"),
     path("<uuid:job_id>/progress/", views.job_progress, name="job-progress"),
     path("<uuid:job_id>/log.txt", views.job_log, name="job-log"),

@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection, seen
-from dashboard.jobs import queries
-from dashboard.jobs.actions import cancel
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs import actions, queries
+from dashboard.jobs.models import FAILED, Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
 from dashboard.web.paging import as_typed, choose_size
@@ -29,8 +29,8 @@ def jobs(request: HttpRequest) -> HttpResponse:
     """What failed, what people asked for, and the schedules; ?state, ?kind, ?q and ?by narrow to one list of all.
 
     Context of `jobs/list.html`: `page` (paging.Page of Job), its `rows` and `failed` (Job and its headline),
-    `schedules` (queries.ScheduleLine), `wanted` (JobFilter), `states` and `kinds` (the choices of the two selects, as
-    words). Whatever is not offered is treated as absent.
+    `schedules` (queries.ScheduleLine), `can_mark` (whether failures may be marked as seen), `wanted` (JobFilter),
+    `states` and `kinds` (the choices of the two selects, as words). Whatever is not offered is treated as absent.
     """
     states, kinds = ("active", *JobState.values), kind_names()
     connection = current_connection(request)
@@ -57,6 +57,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         context |= {
             "failed": _with_headlines(queries.failed_lately(rows, timezone.now())),
             "schedules": queries.schedule_lines(rows),
+            "can_mark": Actor.from_request(request).may(actions.MARK_SEEN, connection),
         }
     return render(request, "jobs/list.html", context)
 
@@ -70,6 +71,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
+    `can_mark` (a failure that nobody has marked as seen, and the role reaches),
     `usual` (queries.UsualCourse while it has not ended), `poll_seconds` (None when it has ended: no more polling).
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
@@ -96,11 +98,24 @@ def job_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask the job to stop, then show it: the fragment for htmx, the page otherwise."""
     found = get_object_or_404(seen(request, Job), pk=job_id)
-    if not cancel(Actor.from_request(request), found):
+    if not actions.cancel(Actor.from_request(request), found):
         messages.info(request, "Nothing was changed: the job has ended, or was asked to stop before.")
     if getattr(request, "htmx", False):
         return render(request, "jobs/detail.html#job", _context(request, job_id))
     return redirect("job", job_id)
+
+
+@require_POST
+def mark_seen(request: HttpRequest) -> HttpResponse:
+    """Mark the failures that the form names as looked at, then show the list without them."""
+    named = request.POST.getlist("job")[: queries.MOST_FAILED]
+    try:
+        found = get_list_or_404(seen(request, Job).select_related("connection"), pk__in=named)
+    except ValidationError as no_id:
+        raise Http404 from no_id
+    marked = actions.mark_seen(Actor.from_request(request), found)
+    messages.success(request, f"{marked:,} failed job{'' if marked == 1 else 's'} marked as seen.")
+    return redirect("jobs")
 
 
 def _with_headlines(rows: Iterable[Job]) -> list[tuple[Job, str]]:
@@ -112,6 +127,7 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
+    is_unseen, actor = found.state in FAILED and found.seen_at is None, Actor.from_request(request)
     usual = None if found.is_finished else queries.usual_course(found)
     return {
         "job": found,
@@ -125,7 +141,8 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "facts": queries.facts_of(found),
         "outcomes": found.result.get("outcomes", []),
         "snapshots": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
-        "can_cancel": is_stoppable and Actor.from_request(request).may("job.cancel", found.connection),
+        "can_cancel": is_stoppable and actor.may("job.cancel", found.connection),
+        "can_mark": is_unseen and actor.may(actions.MARK_SEEN, found.connection),
         "poll_seconds": None if found.is_finished else POLL_SECONDS,
     }
 

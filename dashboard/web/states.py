@@ -47,7 +47,7 @@ JOBS: Mapping[str, StateStyle] = {
     "cancelling": StateStyle("Cancelling", "s-running", "live", "Stops at the next safe place"),
     "waiting_for_approval": StateStyle("Waiting for approval", "s-waiting", "warn", "A person must decide"),
     "succeeded": StateStyle("Succeeded", "s-done", "ok", "Every step done"),
-    "begun": StateStyle("Begun", "s-running", "live", "Its work is done; what it began goes on"),
+    "begun": StateStyle("Under way", "s-running", "live", "The job ended; what it began goes on, or waits"),
     "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, for somebody else changed it first"),
     "complete_with_gaps": StateStyle("Copied with gaps", "s-gaps", "warn", "Done, and something is left over"),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),

@@ -46,6 +46,7 @@ def test_from_sign_in_to_the_end_of_a_job(visit, javascript):
 
     page.get_by_role("navigation", name="This table").get_by_role("link", name="Overview").click()
     page.get_by_role("button", name="Observe now").click()
+    page.get_by_role("link", name="Follow the job").first.click()
     page.wait_for_url("**/jobs/*-*/")
     if javascript:
         page.evaluate("window.isTheSamePage = true")

@@ -1,7 +1,9 @@
 """Commit stores and buckets: facts as they were read, and Unknown for those that were not."""
 
 import re
+import shlex
 from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ from tests.dashboard.web.markup import flat
 from tests.json_types import printed
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -238,6 +241,47 @@ def test_a_bucket_shows_every_rule_as_read_with_what_it_touches_and_when_it_firs
     assert html.count('value="remove-temp-rule"') == 1
 
 
+def bucket_at_risk(rule: dict[str, Any], files: int) -> Bucket:
+    """A bucket whose rule takes that many files of commit 7 in five days."""
+    at = (timezone.now() + DAY * 5).isoformat()
+    deadlines = [
+        {
+            "at": at, "state": "attention", "what": "last copy of a commit", "rule": rule["ID"], "does": "deletes",
+            "table": "sales/orders", "tables": 1, "version": 7, "file": f".tmp/{number}", "condition": "",
+        } for number in range(files)
+    ]  # fmt: skip
+    evidence = {"rule": rule["ID"], "table": "sales/orders"}
+    finding = {"code": "x", "state": "attention", "summary": "Soon.", "meaning": "", "evidence": evidence}
+    found = {"lifecycle_rules": [{"Status": "Enabled", **rule}], "deadlines": deadlines, "deadlines_in_all": files}
+    make_commit(make_table(store=make_store()), 0, modified_at=timezone.now())
+    return make_bucket(state="attention", facts=bucket_facts(**found, findings=[finding]))
+
+
+def test_a_bucket_has_its_decision_on_top_and_deadlines_of_one_commit_in_one_row(operator: Client) -> None:
+    rule = {"ID": "tmp", "Filter": {"Prefix": "sales/orders/_delta_log/.tmp/"}, "Expiration": {"Days": 3}}
+    bucket = bucket_at_risk(rule, files=20)
+
+    html = flat(operator.get(f"/buckets/{bucket.pk}/?prefix=sales/orders"))
+
+    parts = ('href="?prefix=sales/orders#change">Change rule tmp…', 'id="deadlines"', 'id="change"', 'id="rules"')
+    places = [html.index(part) for part in parts]
+    assert places == sorted(places)
+    assert html.count("What may be the last copy of commit 7 of sales/orders") == 1
+    assert "And 19 more files: 20 in all" in html
+    assert html.count("<bdi>.tmp/") == 20
+    assert '<option value="sales/orders" selected>sales.orders</option>' in html
+
+
+def test_a_dangerous_rule_that_levee_does_not_keep_has_what_to_paste(operator: Client) -> None:
+    name = "all'; rm -r ~"
+    bucket = bucket_at_risk({"ID": name, "Filter": {}, "Expiration": {"Days": 5}}, files=1)
+
+    html = unescape(flat(operator.get(f"/buckets/{bucket.pk}/")))
+
+    assert f"Switch rule {name} off…" in html
+    assert f"jq --arg id {shlex.quote(name)} " in html
+
+
 def test_tables_with_several_writers_stand_among_the_stores_with_the_way_out(operator: Client) -> None:
     table = make_table(mechanism="single_driver", state="attention")
     make_finding(table, "several-writers", None, state="attention", summary="2 writers.", meaning="Stop all but one.")
@@ -264,7 +308,6 @@ def test_a_store_that_dynamodb_has_not_counted_is_not_said_to_hold_nothing(clien
     assert "None counted yet" in flat(client.get(f"/stores/{store.pk}/"))
 
 
-DAY = timedelta(days=1)
 RULE = {
     "ID": "tmp-4d",
     "Status": "Enabled",

@@ -224,17 +224,21 @@ def test_jobs_on_the_table_are_listed(client: Client) -> None:
     assert "Observe another" not in jobs
 
 
-def test_observing_carries_a_csrf_token_and_leads_to_the_job(client: Client) -> None:
+def test_observing_carries_a_csrf_token_and_stays_where_it_was_asked_for(client: Client) -> None:
     table = make_table()
 
     form = page(client, table).partition(f'action="/tables/{table.pk}/observe/"')[2].partition("</form>")[0]
-    answer = client.post(f"/tables/{table.pk}/observe/")
+    before = f"/tables/{table.pk}/jobs/"
+    answer = client.post(f"/tables/{table.pk}/observe/", headers={"Referer": f"http://testserver{before}"})
+    elsewhere = client.post(f"/tables/{table.pk}/observe/", headers={"Referer": f"http://elsewhere{before}"})
 
     job = Job.objects.get(target_id=str(table.pk))
     seen = page(signed_in(Role.VIEWER), table)
     assert "csrfmiddlewaretoken" in form
     assert ("disabled>Observe now" in form, "disabled>Observe now" in seen) == (False, True)
-    assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}/")
+    assert (answer.status_code, answer["Location"]) == (303, before)
+    assert elsewhere["Location"] == f"/tables/{table.pk}/"
+    assert f'Being looked at… <a href="/jobs/{job.pk}/">' in page(client, table)
 
 
 @pytest.mark.parametrize("tab", ["", "commits/", "entries/", "jobs/", "history/?until=2026-11-21", "verdict/"])

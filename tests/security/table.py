@@ -62,6 +62,7 @@ RULES = {
     "job-progress": Rule(V, N),
     "job-log": Rule(V, N),
     "job-cancel": Rule(N, O),
+    "jobs-seen": Rule(N, O),
     # Alerts.
     "alerts": Rule(V, N),
     "alert": Rule(V, O),

@@ -202,6 +202,8 @@ class World:
             return {"uri": "s3a://lake/other", "columns": "id BIGINT", "store": str(self.coordinator.pk)}
         if name == "alerts-acknowledge":
             return {**FORMS["alert"], "alert": self.alert.pk}
+        if name == "jobs-seen":
+            return {"job": str(job("failed", connection=self.connection).pk)}
         return FORMS.get(name, {})
 
     def _parts(self, name: str) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_nothing_is_copied_where_s3_counts_other_tasks_than_the_manifest_has(wor
     run = finish(world, start(make_plan(engine="s3-batch")))
 
     assert (run.state, run.error_code, world.copies) == ("failed", "ManifestMiscounted", 0)
-    assert not Job.objects.filter(state="failed").exists()
+    assert Job.objects.get(state="failed").error_code == "ManifestMiscounted"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,7 @@ def test_an_estimate_above_the_ceiling_waits_suspended_until_an_operator_approve
     assert run.state == "waiting_for_approval"
     assert [job.status for job in world.batch.jobs.values()] == ["Suspended"]
     assert world.copies == 0
+    assert {job.shown_state for job in Job.objects.all()} == {"begun"}
 
     actions.approve(Actor.command(), run, run.estimate_usd, enqueue=False)
     assert finish(world, run).state == "complete"

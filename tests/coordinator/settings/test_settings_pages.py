@@ -79,7 +79,8 @@ def test_a_rule_is_added_changed_and_removed_and_the_page_says_that_no_other_is_
     for said in ("Added</span>", "<code>other</code>", "As it is"):
         assert said in html
     carried_out(console, confirm(client, address, confirm=bucket.name))
-    longer = plan_page(client, console, change_address(bucket), TEMP_RULE | {"days": "9"})
+    chosen = {"prefix": " ", "table": "sales/orders", "days": "9"}  # by the list of tables
+    longer = plan_page(client, console, change_address(bucket), TEMP_RULE | chosen)
     assert "Changed</span>" in body(client.get(longer))
     carried_out(console, confirm(client, longer, confirm=bucket.name))
     own = next(rule["ID"] for rule in console.rules() if rule["ID"] != "other")
@@ -104,6 +105,7 @@ def test_what_is_no_number_is_said_and_plans_nothing(client: Client) -> None:
     for asked in ({"billing": "provisioned", "read": "x", "write": "5"}, {"billing": ""}, {"act": "nonsense"}):
         answer = client.post(change_address(make_store(f"s{asked.get('read', asked)}"[:20])), PROVISIONED | asked)
         assert answer.status_code == 422
+        assert "Change of the store" in body(answer).partition("</h1>")[0]
     assert not Job.objects.exists()
 
 
@@ -167,7 +169,7 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     assert '<noscript><meta http-equiv="refresh" content="10"></noscript>' in html
     assert "Running: </span>Switch TTL off" in html
     told = body(client.get(f"/jobs/{job.pk}/"))
-    assert "Begun" in told
+    assert "Under way" in told
     assert "Succeeded" not in told
     assert f'<a href="{page}">See where it is</a>' in told
     assert "TTL is being moved to expireTime." in body(client.get(f"/stores/{store.pk}/"))

@@ -16,12 +16,14 @@ from coordinator.models import CommitStore, DeltaTable, Watch, WriterTest
 from coordinator.settings.requests import CleanWriterTest
 from coordinator.writer_tests import cleaning
 from coordinator.writer_tests.cleaning import RemoveScratch, plan_clean
+from coordinator.writer_tests.places import usual_places
 from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import Failed
 from dashboard.connections.access import lake_access
 from dashboard.jobs.models import Job
 from lake.aws.access import open_lake
+from tests.builders.lake import make_store, make_table
 from tests.builders.people import signed_in
 from tests.coordinator.settings.conftest import own_temp_key
 from tests.coordinator.settings.settings_console import SettingsConsole
@@ -49,6 +51,17 @@ def committed(console: SettingsConsole, test: WriterTest, monkeypatch: pytest.Mo
     monkeypatch.setattr(cleaning, "QUIET", timedelta(hours=-3))
     console.lake.table(test.prefix, 5, log_store=True)
     return test
+
+
+def test_the_scratch_table_is_proposed_where_the_tables_of_the_store_lie() -> None:
+    store = make_store()
+    for uri in ("s3a://finance", "s3a://prod/warehouse"):
+        Watch.objects.create(connection=store.connection, uri=uri)
+    assert usual_places(store) == ["s3a://finance", "s3a://prod/warehouse"]
+    make_table(uri="s3a://elsewhere/one", store=store)
+    for name in ("a", "b"):
+        make_table(uri=f"s3a://prod/warehouse/{name}", store=store)
+    assert usual_places(store) == ["s3a://prod/warehouse", "s3a://elsewhere/"]
 
 
 def test_the_script_alone_is_on_stdout_and_the_test_in_the_audit_log(console: SettingsConsole) -> None:

@@ -10,10 +10,12 @@ from django.utils import timezone
 
 import tests.dashboard.jobs.kinds  # noqa: F401 - registers the kinds
 from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
 from dashboard.jobs import views
-from dashboard.jobs.models import JobEvent
+from dashboard.jobs.models import Job, JobEvent
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import ago, job
+from tests.dashboard.web.markup import flat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
@@ -79,6 +81,37 @@ def test_a_failure_is_listed_until_the_same_work_has_ended_again(later: str, sta
 
     assert ("first" in titles_of_failed) == stands
     assert ("second" in titles_of_failed) == (later == "failed")
+
+
+def test_a_failure_that_somebody_marks_as_seen_leaves_the_list_with_who_and_when_and_no_reading_does() -> None:
+    rows = [job(state, title=state) for state in ("failed", "lost", "running")]
+    operator = signed_in(Role.OPERATOR)
+    for row in rows:
+        operator.get(f"/jobs/{row.pk}/")
+    assert len(shown("/jobs/")["failed"]) == 2
+
+    page = operator.post("/jobs/seen/", {"job": [row.pk for row in rows]}, follow=True)
+    operator.post("/jobs/seen/", {"job": rows[0].pk})
+
+    assert page.context["failed"] == []
+    assert set(Job.objects.values_list("state", "seen_by")) == {
+        ("failed", "operator"), ("lost", "operator"), ("running", "")
+    }  # fmt: skip
+    assert AuditEntry.objects.filter(action="job.mark-seen", actor_name="operator").count() == 2
+    assert b"Seen by operator" in operator.get(f"/jobs/{rows[0].pk}/").content
+    assert operator.post("/jobs/seen/", {"job": "no id"}).status_code == 404
+
+
+def test_a_job_that_leaves_something_going_on_has_not_succeeded() -> None:
+    made = job("succeeded", requested_by_name="schedule", message="Waits.", result={"begun": "/backups/"})
+
+    page = signed_in(Role.VIEWER).get("/jobs/").content.decode()
+
+    (line,) = shown("/jobs/")["schedules"]
+    assert (line.state, line.in_words) == ("begun", "Newest 1, oldest left: 1 under way")
+    for html in (page[page.index('id="schedules"') :], flat(signed_in().get(f"/jobs/{made.pk}/"))):
+        assert "Under way" in html
+        assert "Succeeded" not in html
 
 
 def test_jobs_narrow_by_table_title_and_person() -> None:

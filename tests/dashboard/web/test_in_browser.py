@@ -8,6 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from dashboard.accounts.roles import Role
 from dashboard.jobs.models import Job, JobEvent, JobState
+from tests.builders.lake import make_connection
 from tests.builders.people import PASSWORD, person
 from tests.dashboard.jobs.builders import job
 from tests.lazily import lazily
@@ -57,7 +58,9 @@ def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: "Browser", live_se
     page.close()
 
 
-def test_a_lost_connection_is_said_until_it_is_back(chromium: "Browser", live_server: LiveServer, running: Job) -> None:
+def test_a_lost_connection_is_said_until_it_is_back_and_loses_nothing_typed(
+    chromium: "Browser", live_server: LiveServer, running: Job
+) -> None:
     context = chromium.new_context()
     page = context.new_page()
     sign_in(page, live_server, f"/jobs/{running.pk}/")
@@ -65,4 +68,14 @@ def test_a_lost_connection_is_said_until_it_is_back(chromium: "Browser", live_se
     expect(page.locator("#offline")).to_be_visible(timeout=scaled_ms(6))
     context.set_offline(False)
     expect(page.locator("#offline")).to_be_hidden(timeout=scaled_ms(6))
+    make_connection("lake")
+    page.goto(f"{live_server.url}/stores/new/")
+    page.fill("#name", "delta_log")
+    page.fill("#tags", "team=lake")
+    context.set_offline(True)
+    page.get_by_role("button", name="Show the calls").click()
+    page.wait_for_url("chrome-error://**")
+    context.set_offline(False)
+    page.goto(f"{live_server.url}/stores/new/")
+    expect(page.locator("#tags")).to_have_value("team=lake")
     context.close()

@@ -1,6 +1,7 @@
 """The frame around every page: navigation, scope, theme, read-only mode, and nothing inline anywhere."""
 
 import re
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -9,14 +10,19 @@ from django.conf import settings as deployed
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
 from django.utils import timezone
 
 from dashboard.accounts.roles import Role
+from dashboard.frame.errors import page_above
 from dashboard.jobs.beats import SILENT_AFTER, note_beat
+from dashboard.web.states import LAKE
 from tests.builders.lake import make_connection, make_table
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import job
+from tests.dashboard.test_addresses import routes
 from tests.dashboard.web.markup import flat
+from tests.security.table import RULES, Least
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +95,20 @@ def test_an_address_that_only_takes_a_form_has_a_page_of_its_own() -> None:
     answer = signed_in(Role.VIEWER).get("/scope/")
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
     assert "This address only takes a form." in flat(answer)
+
+
+def test_the_glossary_has_every_code_and_what_to_do_first_in_every_state_of_the_lake() -> None:
+    html = flat(signed_in(Role.VIEWER).get("/states/"))
+    for code in [f"C{number}" for number in range(12)] + [f"K{number}" for number in range(13)]:
+        assert f"<dt><code>{code}</code></dt>" in html
+    assert len(re.findall(r'data-label="What to do first"> *[^< ]', html)) == len(LAKE)
+
+
+def test_the_page_of_every_address_that_only_takes_a_form_leads_to_one_that_can_be_opened() -> None:
+    for name, route in routes():
+        path = f"/{re.sub('<uuid:.*?>', str(uuid.uuid4()), re.sub('<(int|slug):.*?>', '1', route))}"
+        if RULES[name].see is Least.NOBODY:
+            assert RULES[resolve(page_above(path)).url_name or ""].see is not Least.NOBODY, path
 
 
 def test_a_stranger_is_not_told_the_worst_state_by_the_icon(client: Client) -> None:

@@ -30,7 +30,8 @@ class Command(JsonCommand):
 
 
 def _as_text(job: Job) -> list[str]:
-    head = [f"{job.title} {job.target_label}".rstrip(), f"{job.state}: {job.message}" if job.message else job.state]
+    state = job.shown_state
+    head = [f"{job.title} {job.target_label}".rstrip(), f"{state}: {job.message}" if job.message else state]
     steps = [f"  {line}" for line in steps_in_words(steps_of(job))]
     log = [f"  {event.at:%H:%M:%S} {event.level:5} {event.text}" for event in job.events.all()]
     return [*head, *(["Steps:", *steps] if steps else []), *(["Log:", *log] if log else [])]

@@ -30,7 +30,7 @@ class Command(JsonCommand):
 
 def _as_text(found: tuple[Job, ...]) -> list[str]:
     rows = [
-        (job.pk, job.state, f"{job.created_at:%Y-%m-%d %H:%M:%S}", job.requested_by_name, job.title, job.message)
+        (job.pk, job.shown_state, f"{job.created_at:%Y-%m-%d %H:%M:%S}", job.requested_by_name, job.title, job.message)
         for job in found
     ]
     return columns(("JOB", "STATE", "ASKED (UTC)", "BY", "TITLE", "MESSAGE"), rows) if rows else ["No jobs."]
