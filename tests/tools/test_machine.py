@@ -36,4 +36,4 @@ def test_what_takes_long_says_that_it_goes_on(capsys):
         time.sleep(0.05)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "  install: 0 s so far"
-    assert said[-1].startswith("  install: 0.") and "so far" not in said[-1]
+    assert said[-1].endswith(" s")
