@@ -14,6 +14,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection, seen
 from dashboard.jobs import queries
 from dashboard.jobs.actions import cancel
+from dashboard.jobs.context import SPARK_LOG
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
@@ -68,6 +69,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
     `facts` (the single values of its result), `outcomes` (one for each of the many things that a job works on),
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
+    `spark_log` (those of them that Spark wrote), `has_spark` (its work is done by Spark),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
     `usual` (queries.UsualCourse while it has not ended), `poll_seconds` (None when it has ended: no more polling).
@@ -110,6 +112,7 @@ def _with_headlines(rows: Iterable[Job]) -> list[tuple[Job, str]]:
 def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     found = get_object_or_404(seen(request, Job).select_related("connection"), pk=job_id)
     newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
+    shown = newest[:EVENTS_SHOWN][::-1]
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     usual = None if found.is_finished else queries.usual_course(found)
@@ -118,7 +121,9 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "headline": queries.headline_of(found, usual),
         "usual": usual,
         "target_url": _target_url(found),
-        "events": newest[:EVENTS_SHOWN][::-1],
+        "events": [event for event in shown if event.step != SPARK_LOG],
+        "spark_log": [event for event in shown if event.step == SPARK_LOG],
+        "has_spark": found.queue == "spark",
         "events_left_out": left_out,
         "steps": queries.steps_of(found, usual),
         "elapsed": queries.elapsed(found),

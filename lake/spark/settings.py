@@ -98,10 +98,11 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
     """Return all of Spark's settings."""
     # Delta retries a lost commit ten million times; a version that cannot be written must come to light.
     commit_attempts = {"spark.databricks.delta.maxCommitAttempts": "20"}
+    warnings = {"spark.log.level": "WARN"}
     options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log {EXIT_WHERE_MEMORY_ENDS}'
     options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
     conf = base_settings(settings.endpoint, jars=class_path(settings, home), scratch=scratch, java_options=options)
-    conf |= {"spark.master": settings.master} | _log_store(settings) | _S3A_RETRIES | commit_attempts
+    conf |= {"spark.master": settings.master} | _log_store(settings) | _S3A_RETRIES | commit_attempts | warnings
     return conf | (_one_machine(scratch) if is_in_driver(settings.master) else _executor_settings(settings, home))
 
 
