@@ -67,14 +67,12 @@ def refusing_unknown(application: Application) -> Application:
             body = json.dumps({"__type": "NotImplemented", "message": said})
             answer = Response(body, 501, content_type="application/x-amz-json-1.0")
         else:
-            answer = refused(Refusal("NotImplemented", said, 501), is_control=not _is_s3(environ))
-        return answer(environ, start_response)
+            is_s3 = "/s3/" in environ.get("HTTP_AUTHORIZATION", "")
+            answer = refused(Refusal("NotImplemented", said, 501), is_control=not is_s3)
+        told: Iterable[bytes] = answer(environ, start_response)
+        return told
 
     return layer
-
-
-def _is_s3(environ: Environ) -> bool:
-    return "/s3/" in environ.get("HTTP_AUTHORIZATION", "")
 
 
 class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto comes without types

@@ -29,7 +29,7 @@ def plain(value: object) -> str:
     if isinstance(value, list):
         within = any(isinstance(one, list | dict) for one in value)
         return ("; " if within else " ").join(map(plain, value)) or "none"
-    return str(value) or "none"
+    return str(value) or "-"
 
 
 def file_size(size: object) -> str:

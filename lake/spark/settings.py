@@ -145,6 +145,8 @@ def environment(settings: WorkerSettings, environ: Mapping[str, str] = os.enviro
         "PYSPARK_PYTHON": sys.executable,
         # The coordinator's DynamoDB client would try a dead endpoint eleven times.
         "AWS_MAX_ATTEMPTS": "4",
+        # Which SDK the coordinator uses is Delta's choice, of which it would warn with its whole stack.
+        "AWS_JAVA_V1_DISABLE_DEPRECATION_ANNOUNCEMENT": "true",
     }
     if is_in_driver(settings.master):
         own["SPARK_LOCAL_IP"] = "127.0.0.1"

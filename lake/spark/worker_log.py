@@ -34,7 +34,8 @@ class LogTail:
         return time.monotonic() - self._looked_at >= EVERY_SECONDS
 
     def new_lines(self, *, last: bool = False) -> tuple[str, ...]:
-        """The whole lines since the look before, secrets masked; () where there is nothing, or no more room."""
+        """The whole lines since the look before but those of Java's stacks, secrets masked; () where there is nothing,
+        or no more room."""
         self._looked_at = time.monotonic()
         if self._told >= MOST_OF_JOB and not last:
             return ()
@@ -47,7 +48,8 @@ class LogTail:
         except OSError:
             return ()
         lines = data.decode(errors="replace").replace("\0", "\ufffd").split("\n")[is_cut:-1]
-        shown = [without_secrets(line)[:LONGEST_LINE] for line in lines[-MOST_LINES:] if line.strip()]
+        lines = [line for line in lines if line.strip() and not line.lstrip().startswith("at ")]
+        shown = [without_secrets(line)[:LONGEST_LINE] for line in lines[-MOST_LINES:]]
         if is_cut or len(lines) > MOST_LINES:
             shown = ["Lines before this are left out: spark/worker.log in LEVEE_HOME has them.", *shown]
         self._told += len(shown)

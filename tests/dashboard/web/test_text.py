@@ -21,7 +21,7 @@ def test_what_is_unknown_is_never_zero(number: object, text: str) -> None:
     [
         ([["tablePath", "HASH", "S"], ["fileName", "RANGE", "S"]], "tablePath HASH S; fileName RANGE S"),
         ([], "none"),
-        ("", "none"),
+        ("", "-"),
         (None, "Unknown"),
         (False, "no"),
         ([{"id": "tmp", "days": 3}], "id tmp, days 3"),

@@ -21,7 +21,7 @@ def write(log: Path, text: str) -> None:
 
 def test_whole_lines_of_this_job_are_told_once_and_without_secrets(log: Path) -> None:
     tail = LogTail(log)
-    write(log, "WARN fs.s3a.secret.key=abcdef\n\nERROR half")
+    write(log, "WARN fs.s3a.secret.key=abcdef\n\n\tat org.apache.spark.Stack(Stack.scala:1)\nERROR half")
     assert tail.new_lines() == ("WARN fs.s3a.secret.key=********",)
     write(log, " and half\x00\n")
     assert tail.new_lines() == ("ERROR half and half\ufffd",)
