@@ -159,6 +159,6 @@ def _back_up_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
 
 def _answers(port: int) -> bool:
     try:
-        return urllib3.request("GET", f"http://127.0.0.1:{port}/healthz", timeout=10, retries=False).status < 500
+        return urllib3.request("GET", f"http://127.0.0.1:{port}/healthz", timeout=5, retries=False).status < 500
     except HTTPError:
         return False
