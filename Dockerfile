@@ -1,5 +1,5 @@
 # Levee for a deployment: one image for the web, the workers and beat. docker-compose.yml shows how they fit together.
-# REQUIREMENTS=dev adds what the sandbox lake needs.
+# REQUIREMENTS=run adds what the sandbox lake needs.
 
 FROM python:3.12-slim-bookworm AS packages
 ARG REQUIREMENTS=base

@@ -1,10 +1,10 @@
-# Levee. `make run` and `make test` do all set-up themselves.
+# Levee. `make run` and `make test` do all set-up themselves; the packages of tests come with `make test` and `make check`.
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 VENV_PYTHON := .venv/bin/python
 
-.PHONY: help setup run test test-fast test-all test-setup check bench lock clean python
+.PHONY: help setup run test test-fast test-all check-setup test-setup check bench lock clean python
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 24
@@ -12,7 +12,7 @@ help: ## say what can be made
 python:
 	@test -n "$(PYTHON)" || { echo "Levee needs Python 3.11 or newer as python3: install it (on Debian: apt-get install python3)."; exit 1; }
 
-setup: python ## install everything that run needs, once
+setup: python ## install what run needs, once
 	@$(PYTHON) -m tools.setup
 
 run: setup ## serve the console with a sandbox lake (PORT=8000, LEVEE_HOME=var)
@@ -27,14 +27,17 @@ test-fast: test-setup ## run what needs no Spark, browser or other process: afte
 test-all: test-setup ## run everything, part by part (PART=spark for one of them): before an issue is resolved
 	@$(VENV_PYTHON) -m tools.test --all $(if $(PART),--only $(PART)) $(ARGS)
 
+check-setup: python
+	@$(PYTHON) -m tools.setup --tests
+
 test-setup: python
-	@$(PYTHON) -m tools.setup --dynamodb-local
+	@$(PYTHON) -m tools.setup --tests --dynamodb-local
 	@$(VENV_PYTHON) -m lake.spark.archive
 
-check: setup ## run ruff, mypy, the import contracts, the ratchets and the other checks (ARGS=types for one)
+check: check-setup ## run ruff, mypy, the import contracts, the ratchets and the other checks (ARGS=types for one)
 	@$(VENV_PYTHON) -m tools.check $(ARGS)
 
-bench: setup ## measure against the peers
+bench: check-setup ## measure against the peers
 	@$(VENV_PYTHON) -m benchmarks $(ARGS)
 
 lock: setup ## compile requirements/*.in to *.txt with hashes

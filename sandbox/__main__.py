@@ -62,7 +62,9 @@ class Seeding:
         if code == 0:
             say(f"all tables are there after {time.monotonic() - started:.1f} s")
         elif not ending.is_set():
-            say(f"Spark did not make all of its tables; {self.home / 'sandbox' / 'spark.log'} says why")
+            why = self.home / "sandbox" / "spark.log"
+            sys.stdout.write(f"failed: Spark did not make all of the sandbox's tables; {why} says why\n")
+            sys.stdout.flush()
 
     def _note_that_none_is_being_made(self) -> None:
         (self.home / "sandbox" / "making").unlink(missing_ok=True)

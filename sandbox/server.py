@@ -1,5 +1,6 @@
 """S3, S3 Control, DynamoDB and STS on one loopback port: moto's server application behind thin layers."""
 
+import json
 import socket
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -12,11 +13,13 @@ from moto.moto_server.utilities import RegexConverter
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from moto.s3.models import s3_backends
 from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.wrappers import Response
 
 from sandbox.client import REGION
 from sandbox.control.batch import BatchOperations
 from sandbox.control.inventories import Inventories
 from sandbox.control.jobs import RuleBook
+from sandbox.control.xml import Refusal, refused
 from sandbox.legacy_dynamodb import Application, Environ, legacy_dynamodb
 
 _MODIFIED_AT = "HTTP_X_SANDBOX_MODIFIED_AT"
@@ -52,6 +55,26 @@ def backdating(application: Application) -> Application:
     return layer
 
 
+def refusing_unknown(application: Application) -> Application:
+    """WSGI layer: an operation that moto does not know is refused with 501, which no client repeats."""
+
+    def layer(environ: Environ, start_response: Any) -> Iterable[bytes]:
+        try:
+            return application(environ, start_response)
+        except NotImplementedError as error:
+            said = f"The sandbox does not play this: {error}"
+        if environ.get("HTTP_X_AMZ_TARGET"):
+            body = json.dumps({"__type": "NotImplemented", "message": said})
+            answer = Response(body, 501, content_type="application/x-amz-json-1.0")
+        else:
+            is_s3 = "/s3/" in environ.get("HTTP_AUTHORIZATION", "")
+            answer = refused(Refusal("NotImplemented", said, 501), is_control=not is_s3)
+        told: Iterable[bytes] = answer(environ, start_response)
+        return told
+
+    return layer
+
+
 class _Handler(MotoRequestHandler):  # type: ignore[misc]  # moto comes without types
     """Says nothing of each request, and sends answers at once instead of waiting for the peer's acknowledgement."""
 
@@ -75,7 +98,7 @@ def application() -> Application:
     werkzeug_app.RegexConverter = _AnyCharacter
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
     rules = RuleBook()
-    return one_region(legacy_dynamodb(BatchOperations(Inventories(backdating(moto), rules), rules)))
+    return one_region(legacy_dynamodb(BatchOperations(Inventories(backdating(refusing_unknown(moto)), rules), rules)))
 
 
 def bind(port: int) -> BaseWSGIServer:

@@ -6,7 +6,7 @@ import sys
 from tools.machine import CHECKOUT
 from tools.setup import VENV, uv_on_path
 
-NAMES = ("base", "dev", "uv")
+NAMES = ("base", "run", "dev", "uv")
 OPTIONS = ("--generate-hashes", "--universal", "--python-version", "3.11", "--no-header", "--quiet")
 
 

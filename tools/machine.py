@@ -4,7 +4,11 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 OLDEST_JAVA = 17
@@ -18,6 +22,25 @@ class SetupError(Exception):
 def say(text: str) -> None:
     """Print one line at once."""
     print(text, flush=True)
+
+
+@contextmanager
+def telling_seconds(what: str, every: float = 5.0) -> Iterator[None]:
+    """Say every few seconds that the block goes on, and after it how many it took."""
+    began, over = time.monotonic(), Event()
+
+    def tell() -> None:
+        while not over.wait(every):
+            say(f"  {what}: {time.monotonic() - began:.0f} s so far")
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+        say(f"  {what}: {time.monotonic() - began:.1f} s")
 
 
 def apt_may_install() -> bool:
@@ -35,7 +58,9 @@ def apt_install(*alternatives: str) -> bool:
     for packages in alternatives:
         say(f"installing {packages} with apt")
         words = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages.split()]
-        if subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        with telling_seconds(f"install {packages}"):
+            done = subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
             return True
     return False
 

@@ -4,6 +4,7 @@ Every step looks first whether it has been done, so a second run is quick and do
 own Python, before any package is there.
 """
 
+import argparse
 import hashlib
 import os
 import shlex
@@ -11,41 +12,56 @@ import shutil
 import ssl
 import subprocess
 import sys
+from collections.abc import Sequence
 
-from tools.machine import CHECKOUT, SetupError, apt_install, require_java, say
+from tools.machine import CHECKOUT, SetupError, apt_install, require_java, say, telling_seconds
 
 VENV = CHECKOUT / ".venv"
 PYTHON = VENV / "bin" / "python"
-REQUIREMENTS = CHECKOUT / "requirements" / "dev.txt"
-UV_REQUIREMENTS = CHECKOUT / "requirements" / "uv.txt"
+REQUIREMENTS = CHECKOUT / "requirements"
+UV_REQUIREMENTS = REQUIREMENTS / "uv.txt"
+RUNS, TESTS = "run", "dev"
+"""What is installed for running, and for tests, checks and benchmarks, which holds all of the other."""
 STAMP = VENV / "levee-setup"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Do what is missing; exit 1 with one sentence when something cannot be had."""
+    parser = argparse.ArgumentParser(prog="python -m tools.setup")
+    parser.add_argument("--tests", action="store_true", help="also the packages of tests, checks and benchmarks")
+    parser.add_argument("--dynamodb-local", action="store_true", help="also the jars of DynamoDB Local")
+    options = parser.parse_args(arguments)
     try:
         require_java()
-        fingerprint = _fingerprint()
-        if not (STAMP.exists() and PYTHON.exists() and STAMP.read_text() == fingerprint):
-            _install_packages()
+        if not _is_installed(for_tests=options.tests):
+            name = TESTS if options.tests else RUNS
+            _install_packages(name)
             _write_levee_command()
-            STAMP.write_text(fingerprint)
+            STAMP.write_text(_fingerprint(name))
         _require_redis()
     except SetupError as error:
         say(str(error))
         return 1
-    return subprocess.run([PYTHON, "-m", "lake.spark.jars", *sys.argv[1:]], cwd=CHECKOUT, check=False).returncode
+    jars = ["--dynamodb-local"] if options.dynamodb_local else []
+    return subprocess.run([PYTHON, "-m", "lake.spark.jars", *jars], cwd=CHECKOUT, check=False).returncode
 
 
-def _fingerprint() -> str:
+def _is_installed(*, for_tests: bool) -> bool:
+    if not (STAMP.exists() and PYTHON.exists()):
+        return False
+    return STAMP.read_text() in {_fingerprint(name) for name in ((TESTS,) if for_tests else (RUNS, TESTS))}
+
+
+def _fingerprint(name: str) -> str:
     """Digest what makes the environment another one: the locks, the Python, and the path that its scripts hold."""
     digest = hashlib.sha256()
-    for part in (REQUIREMENTS.read_bytes(), UV_REQUIREMENTS.read_bytes(), sys.version.encode(), os.fsencode(CHECKOUT)):
+    locks = ((REQUIREMENTS / f"{name}.txt").read_bytes(), UV_REQUIREMENTS.read_bytes())
+    for part in (*locks, sys.version.encode(), os.fsencode(CHECKOUT)):
         digest.update(part)
     return digest.hexdigest()
 
 
-def _install_packages() -> None:
+def _install_packages(name: str) -> None:
     uv = uv_on_path()
     if not _environment_has_this_python():
         _make_environment(uv)
@@ -54,10 +70,12 @@ def _install_packages() -> None:
         words = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(UV_REQUIREMENTS)]
         _run([str(PYTHON), *words], "install uv")
         uv = str(VENV / "bin" / "uv")
-    say("installing the locked Python packages")
+    say(f"installing the Python packages of requirements/{name}.txt")
     # Bytecode at once: where the shell forbids writing it later, each process would compile all of Django anew.
-    words = ["pip", "install", "--quiet", "--compile-bytecode", "--python", str(PYTHON)]
-    _run([uv, *words, "--require-hashes", "-r", str(REQUIREMENTS)], "install the Python packages")
+    words = ["pip", "install", "--compile-bytecode", "--python", str(PYTHON)]
+    _run([uv, *words, "--require-hashes", "-r", str(REQUIREMENTS / f"{name}.txt")], "install the Python packages")
+    size = sum(file.stat().st_size for file in VENV.rglob("*") if file.is_file() and not file.is_symlink())
+    say(f"the Python packages are there: {size / 1e6:,.0f} MB in {VENV.name}")
 
 
 def uv_on_path() -> str:
@@ -111,8 +129,17 @@ def _write_levee_command() -> None:
 
 
 def _run(words: list[str], purpose: str) -> None:
-    if subprocess.run(words, env={**_installers_environment(), **os.environ}, check=False).returncode != 0:
-        raise SetupError(f"Could not {purpose}: the lines above say why; a second make setup goes on from here.")
+    """Run an installer, and show what it says as it says it, but no line for each package that is there."""
+    environment = {**_installers_environment(), **os.environ}
+    with (
+        telling_seconds(purpose),
+        subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child,
+    ):
+        for line in child.stdout or ():
+            if not line.startswith((" + ", " - ", " ~ ")):
+                say(f"  {line.strip()}")
+    if child.returncode != 0:
+        raise SetupError(f"Could not {purpose}: the lines above say why; a second try goes on from here.")
 
 
 def _installers_environment() -> dict[str, str]:

@@ -10,7 +10,7 @@ from django.conf import settings
 from backups.models import CopyJob, Plan
 from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import RunFailed, report_of
-from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
+from dashboard.jobs.context import SPARK_LOG, JobCancelled, JobContext, JobFailed
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.batch_operations import JobStatus
@@ -85,6 +85,8 @@ class SparkPipeline:
         """One job of the worker. Raises RunFailed where it refused, JobFailed, JobCancelled, AwsError."""
 
         def tell(progress: SparkProgress) -> None:
+            for line in progress.log:
+                self._context.log(line, step=SPARK_LOG)
             if progress.total:
                 self._context.progress(progress.done, progress.total)
 

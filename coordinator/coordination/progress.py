@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from dashboard.jobs.context import JobContext, Step, moment_ago
+from dashboard.jobs.context import SPARK_LOG, JobContext, Step, moment_ago
 from lake.spark.messages import SparkProgress
 
 
@@ -23,8 +23,8 @@ class LogLines:
         if step.detail:
             self.log(step.detail)
 
-    def log(self, text: str, level: str = "INFO") -> None:
-        self._context.log(f"{self._label}: {text}", level=level, step="table")
+    def log(self, text: str, level: str = "INFO", step: str = "table") -> None:
+        self._context.log(f"{self._label}: {text}", level=level, step=step)
 
     def progress(self, done: int, total: int) -> None:
         """One table's tasks would only confuse the count of tables."""
@@ -60,6 +60,8 @@ class SparkSteps(ExitStack):
                 self._progress.step(reported.step, reported.waits_for, since_seconds=reported.since_seconds)
             )
             self.last = reported.step
+        for line in reported.log:
+            self._progress.log(line, step=SPARK_LOG)
         if reported.note:
             self._progress.log(reported.note)
             if self._step is not None:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from coordinator.writers.secrets import MASK, is_secret_key, without_secrets
 from coordinator.writers.session import NOTHING_OBSERVED, ObservedPlace, PastedSetting, WriterSession
 from coordinator.writers.shell_words import shell_options
+from lake.secrets import MASK, is_secret_key, without_secrets
 
 PACKAGES, JARS, DRIVER_CLASS_PATH = "spark.jars.packages", "spark.jars", "spark.driver.extraClassPath"
 MOST_BYTES = 256 * 1024

@@ -17,6 +17,9 @@ from dashboard.jobs.models import Job, JobEvent, JobState
 
 WRITE_EVERY_SECONDS = 1.0
 
+SPARK_LOG = "spark"
+"""The step of those lines of a job's log that Spark has written."""
+
 going_on = Signal()
 """Sent with `job`, its steps as they are, as a step begins or ends, and about once a second in a job that looks."""
 

@@ -13,6 +13,7 @@ from django.db import close_old_connections, connection
 
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
+from dashboard.connections.access import EndpointNotAllowed
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs import lifecycle
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted, JobOvertaken
@@ -108,6 +109,9 @@ def _fail(context: JobContext, error: Exception) -> None:
         context.result({"aws_request_ids": [*told, error.request_id] if error.request_id else told})
     elif isinstance(error, JobFailed):
         code, text = error.code, str(error)
+    elif isinstance(error, EndpointNotAllowed):
+        code, text = type(error).__name__, str(error)
+        logger.warning("Job %s (%s) failed: %s", context.job.pk, context.job.kind, text)
     else:
         logger.exception("Job %s (%s) failed", context.job.pk, context.job.kind)
         code, text = type(error).__name__, first_sentence(error)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection, seen
 from dashboard.jobs import actions, queries
+from dashboard.jobs.context import SPARK_LOG
 from dashboard.jobs.models import FAILED, Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
@@ -69,6 +70,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
     `facts` (the single values of its result), `outcomes` (one for each of the many things that a job works on),
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
+    `spark_log` (those of them that Spark wrote), `has_spark` (its work is done by Spark),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
     `can_mark` (a failure that nobody has marked as seen, and the role reaches),
@@ -125,6 +127,7 @@ def _with_headlines(rows: Iterable[Job]) -> list[tuple[Job, str]]:
 def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     found = get_object_or_404(seen(request, Job).select_related("connection"), pk=job_id)
     newest = list(found.events.order_by("-id")[: EVENTS_SHOWN + 1])
+    shown = newest[:EVENTS_SHOWN][::-1]
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     is_unseen, actor = found.state in FAILED and found.seen_at is None, Actor.from_request(request)
@@ -134,7 +137,9 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "headline": queries.headline_of(found, usual),
         "usual": usual,
         "target_url": _target_url(found),
-        "events": newest[:EVENTS_SHOWN][::-1],
+        "events": [event for event in shown if event.step != SPARK_LOG],
+        "spark_log": [event for event in shown if event.step == SPARK_LOG],
+        "has_spark": found.queue == "spark",
         "events_left_out": left_out,
         "steps": queries.steps_of(found, usual),
         "elapsed": queries.elapsed(found),

@@ -35,6 +35,11 @@ class Choices:
     with_spark: bool = True
 
     @property
+    def logs(self) -> Path:
+        """Where each process has a file of what it says."""
+        return self.home / "logs"
+
+    @property
     def lake_file(self) -> Path:
         """Where the sandbox writes what `apply` declares."""
         return self.home / "sandbox" / "lake.toml"
@@ -57,6 +62,7 @@ def run(choices: Choices, supervisor: Supervisor) -> None:
             _start(choices, supervisor)
             supervisor.watch(partial(replace_hung, supervisor))
         finally:
+            supervisor.say_last()
             supervisor.say("stopping")
             supervisor.stop()
             supervisor.say("stopped")
@@ -69,16 +75,21 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
         _start_redis(choices, supervisor)
     if choices.with_sandbox:
         _start_sandbox(choices, supervisor)
-    password = _prepare(choices, supervisor)
-    for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
-        supervisor.start(program)
-    supervisor.wait_until(lambda: _answers(choices.port), "the web process does not answer yet: it may be starting")
+    with supervisor.step("The database and the files of the pages are up to date"):
+        password = _prepare(choices, supervisor)
+    with supervisor.step("The web process answers"):
+        for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
+            supervisor.start(program)
+        supervisor.wait_until(lambda: _answers(choices.port), "the web process does not answer yet: it may be starting")
     if supervisor.stopping:
         return
-    supervisor.say(f"Levee is at http://127.0.0.1:{choices.port}/")
+    supervisor.say(f"What each process says is in {choices.logs}")
+    address = f"Levee is at http://127.0.0.1:{choices.port}/"
     if choices.with_sandbox:
-        supervisor.say(f"Sign in as {ROLES} with the password {password}")
+        supervisor.say_last(address, f"Sign in as {ROLES} with the password {password}")
         _declare_sandbox_lake(choices, supervisor)
+    else:
+        supervisor.say_last(address)
 
 
 def _prepare(choices: Choices, supervisor: Supervisor) -> str:
@@ -109,10 +120,11 @@ def _start_redis(choices: Choices, supervisor: Supervisor) -> None:
         redis.prepare(choices.home)
     except OSError as error:
         raise RunError(f"Redis has no folder for its data and socket: {error}.") from error
-    supervisor.start(programs.redis_server(server, choices.home))
-    supervisor.wait_until(
-        lambda: redis_answers(settings.REDIS_URL), "Redis does not answer yet: it may be reading its data"
-    )
+    with supervisor.step("Redis answers"):
+        supervisor.start(programs.redis_server(server, choices.home))
+        supervisor.wait_until(
+            lambda: redis_answers(settings.REDIS_URL), "Redis does not answer yet: it may be reading its data"
+        )
 
 
 def _start_sandbox(choices: Choices, supervisor: Supervisor) -> None:
@@ -129,7 +141,7 @@ def _declare_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
         programs.command("observe", "--enqueue"),
     ):
         if not supervisor.stopping and supervisor.run_once(program) != 0:
-            supervisor.say(f"{program.name} failed: the sandbox lake is not shown before it succeeds.")
+            supervisor.say("The sandbox lake is not shown before that succeeds.")
             return
     if choices.with_spark:
         _back_up_sandbox_lake(choices, supervisor)
@@ -147,6 +159,6 @@ def _back_up_sandbox_lake(choices: Choices, supervisor: Supervisor) -> None:
 
 def _answers(port: int) -> bool:
     try:
-        return urllib3.request("GET", f"http://127.0.0.1:{port}/healthz", timeout=10, retries=False).status < 500
+        return urllib3.request("GET", f"http://127.0.0.1:{port}/healthz", timeout=5, retries=False).status < 500
     except HTTPError:
         return False

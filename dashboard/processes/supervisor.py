@@ -1,4 +1,4 @@
-"""Start processes, tell their lines apart, start again what dies, and end all together.
+"""Start processes, keep their lines in files, start again what dies, and end all together.
 
 A process that dies is said and started again, because a console that is left alone for weeks has to outlive one
 worker that the kernel killed; one that dies at once three times in a row has a fault that starting again cannot mend,
@@ -11,20 +11,23 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from dashboard.processes.lock import RunError
+from dashboard.processes.logs import LogFile
 from dashboard.processes.with_parent import ending_with_parent
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK_DEATH_SECONDS = 10.0
 QUICK_DEATHS_ALLOWED = 3
 LOOK_EVERY_SECONDS = 0.1
-SAY_EVERY_SECONDS = 15.0
+SAY_EVERY_SECONDS = 5.0
 EXAMINE_EVERY_SECONDS = 15.0
+FAILED = "failed: "
+"""A process's line that begins so is said on the terminal too."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +53,49 @@ class _Running:
 
 
 class Supervisor:
-    """The processes of one Levee; `grace_period` is how many seconds each may take to stop before it is killed."""
+    """The processes of one Levee; `grace_period` is how many seconds each may take to stop before it is killed.
 
-    def __init__(self, out: TextIO, *, grace_period: float = 10.0) -> None:
+    `out` gets what the supervisor says itself, the folder `logs` a file of what each process says.
+    """
+
+    def __init__(self, out: TextIO, logs: Path, *, grace_period: float = 10.0) -> None:
         self.grace_period = grace_period
         self._out = out
+        self._folder = logs
+        self._logs: dict[str, LogFile] = {}
+        self._stays_last: tuple[str, ...] = ()
         self._printing = threading.Lock()
         self._running: list[_Running] = []
         self._stop_requests = 0
 
     # -- what is said
 
-    def say(self, text: str, name: str = "levee") -> None:
-        """Print one line under a process's name; a terminal that has gone is no reason to fail."""
+    def say(self, *lines: str, name: str = "levee") -> None:
+        """Print lines under a process's name, and again what stays last; a terminal that has gone is no reason to
+        fail."""
         with self._printing, suppress(OSError, ValueError):
-            self._out.write(f"{name:<14} | {text}\n")
+            self._out.writelines(f"{name:<14} | {line}\n" for line in lines)
+            if not self.stopping:
+                self._out.writelines(f"{'levee':<14} | {line}\n" for line in self._stays_last)
             self._out.flush()
+
+    def say_last(self, *lines: str) -> None:
+        """Print lines that stay the last ones, whatever is said after them, until a signal asks for the end."""
+        self._stays_last = lines
+        self.say()
+
+    @contextmanager
+    def step(self, done: str) -> Iterator[None]:
+        """Say after the block what is done, and in how many seconds."""
+        began = time.monotonic()
+        yield
+        if not self.stopping:
+            self.say(f"{done} ({time.monotonic() - began:.1f} s)")
+
+    def _say_end(self, name: str, text: str) -> None:
+        """Say how a process ended, with its last lines and where all of them are."""
+        log = self._logs[name]
+        self.say(f"{name} {text} What it said last, all of it in {log.path}:", *(f"    {line}" for line in log.last))
 
     # -- starting
 
@@ -79,10 +109,13 @@ class Supervisor:
         self._running.append(running)
         for _ in self._looking_after(lambda: running.child.poll() is not None):
             pass
+        code = running.child.returncode or 0
         if not self.stopping:
             self._running.remove(running)
             running.reader.join(timeout=1)
-        return running.child.returncode or 0
+            if code:
+                self._say_end(program.name, f"failed ({_how(code)}).")
+        return code
 
     def wait_until(self, ready: Callable[[], bool], waiting_for: str) -> None:
         """Wait for `ready` while the processes live, and say now and then what it waits for; a stop request ends it."""
@@ -104,15 +137,19 @@ class Supervisor:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C in the terminal reaches this process alone, which then stops them in order
         )
-        reader = threading.Thread(target=self._relay, args=(program.name, child), daemon=True)
+        log = self._logs.get(program.name) or LogFile(self._folder, program.name)
+        self._logs[program.name] = log
+        reader = threading.Thread(target=self._relay, args=(program.name, child, log), daemon=True)
         reader.start()
         return _Running(program, child, reader, time.monotonic(), stays)
 
-    def _relay(self, name: str, child: subprocess.Popen[bytes]) -> None:
+    def _relay(self, name: str, child: subprocess.Popen[bytes], log: LogFile) -> None:
         assert child.stdout is not None  # noqa: S101 - Popen was asked for a pipe
         for line in child.stdout:
             if text := line.decode(errors="replace").rstrip():
-                self.say(text, name)
+                log.write(text)
+                if text.startswith(FAILED):
+                    self.say(text, name=name)
 
     # -- watching
 
@@ -172,7 +209,8 @@ class Supervisor:
             raise RunError(
                 f"{name} ended {deaths} times right after its start ({_how(code)}): its lines above say why."
             )
-        self.say(f"{name} ended ({_how(code)}) and is started again.")
+        dead.reader.join(timeout=1)
+        self._say_end(name, f"ended ({_how(code)}) and is started again.")
         _kill_group(dead.child)
         running = self._spawn(dead.program, stays=True)
         running.quick_deaths = deaths

@@ -21,6 +21,21 @@ def thousands(number: object) -> str:
     return f"{number:,}" if isinstance(number, int) else str(number)
 
 
+def plain(value: object) -> str:
+    """Write a value of a settings document for a terminal: yes, no, none, what a list or a table holds; None is
+    Unknown."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {plain(one)}" for key, one in value.items()) or "none"
+    if isinstance(value, list):
+        within = any(isinstance(one, list | dict) for one in value)
+        return ("; " if within else " ").join(map(plain, value)) or "none"
+    return str(value) or "-"
+
+
 def file_size(size: object) -> str:
     """Write bytes in decimal units: 4,212 B below 10 kB, then 47 KB, 61.4 GB; None is Unknown."""
     if not isinstance(size, int | float):

@@ -20,6 +20,7 @@ THROTTLED = frozenset(
         "TooManyRequestsException",
     }
 )
+NOT_OFFERED = frozenset({"InvalidAction", "NotImplemented", "UnknownOperationException"})
 # Operations whose IAM action is not simply the operation's own name (Service Authorization Reference, Amazon S3).
 IAM_ACTIONS = {
     "s3:ListObjectsV2": "s3:ListBucket",
@@ -74,6 +75,11 @@ class AwsError(Exception):
         Whoever is refused reads what is there.
         """
         return self.code in CONDITION_FAILED
+
+    @property
+    def is_not_offered(self) -> bool:
+        """Whether the endpoint has no such operation, as one that only speaks like AWS may not."""
+        return self.code in NOT_OFFERED
 
     @property
     def is_throttle(self) -> bool:

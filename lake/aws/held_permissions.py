@@ -1,11 +1,14 @@
 """Which permissions a principal holds, as far as IAM simulates it: without a change, and without trying any."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lake.aws.errors import AwsError
 from lake.aws.identity import Identity, caller, simulate
 from lake.aws.services import Services
+
+logger = logging.getLogger(__name__)
 
 _DENIED = {"explicitDeny": "A policy denies it.", "implicitDeny": "No policy allows it."}
 
@@ -67,6 +70,9 @@ class PermissionJudge:
             decisions = simulate(self._services, principal, actions, resource, context=context)
         except AwsError as error:
             reason = f"IAM does not simulate it, and nothing else tells without a change: {error}"
+            if error.is_not_offered:
+                reason = f"This endpoint does not simulate policies ({error.operation}: {error.code})."
+                logger.info("Permissions of %s are not known: %s", principal, reason)
             if error.is_throttle:
                 self._throttled = reason
             else:

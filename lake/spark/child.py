@@ -14,6 +14,7 @@ from threading import Lock, Thread
 
 from lake.spark.messages import Json, SparkJob, decode, encode
 from lake.spark.settings import WorkerSettings, environment, session_conf
+from lake.spark.worker_log import log_file
 
 END_SECONDS = 20.0
 
@@ -29,7 +30,7 @@ class Child:
         self._ending = Lock()
         folder = home / "spark"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._log = folder / "worker.log"
+        self._log = log_file(home)
         self._scratch = Path(tempfile.mkdtemp(prefix="worker-", dir=folder))
         option = f"-XX:SharedArchiveFile={archive} -Xshare:auto" if archive else ""
         self._process = self._spawn(environment(settings))

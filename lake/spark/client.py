@@ -13,6 +13,7 @@ from lake.spark.errors import SparkRefused, describe
 from lake.spark.jars import JarsError, fetch
 from lake.spark.messages import Json, SparkError, SparkJob, SparkJobState, SparkOutcome, SparkProgress, SparkStep
 from lake.spark.settings import WorkerSettings, require_log_store_class
+from lake.spark.worker_log import LogTail, log_file
 
 START_SECONDS = 180.0
 JOB_SECONDS = 3600.0
@@ -105,6 +106,7 @@ class _Attempt:
         self.began = False
         self.steps: list[SparkStep] = []
         self.step, self.step_at = "", self.began_at
+        self.log = LogTail(log_file(worker.home))
         worker._closing.clear()
 
     def run(self, job: SparkJob, timeout_seconds: float) -> SparkOutcome:
@@ -152,6 +154,7 @@ class _Attempt:
         fetch(home, say=lambda line: self.on_progress(SparkProgress(self.step, note=line)))
         child = Child(settings, home, archive.ready(settings, home) if use_archive else None)
         self.worker._child = child
+        self.log.begin_anew()
         return child
 
     def _await_ready(self, child: Child) -> bool:
@@ -208,7 +211,8 @@ class _Attempt:
             try:
                 return child.messages.get(timeout=TICK_SECONDS)
             except Empty:
-                continue
+                if self.log.is_due:
+                    self._tell_log()
 
     def _hear(self, message: Json) -> None:
         if message["kind"] == "step":
@@ -225,17 +229,23 @@ class _Attempt:
         self.on_progress(SparkProgress(name, waits_for=waits_for, since_seconds=time.monotonic() - at))
 
     def _end_step(self, at: float | None = None) -> None:
+        self._tell_log()
         if self.step:
             ended = SparkStep(self.step, (time.monotonic() if at is None else at) - self.step_at)
             self.steps.append(ended)
             self.on_progress(SparkProgress(ended.name, seconds=ended.seconds))
         self.step = ""
 
+    def _tell_log(self, *, last: bool = False) -> None:
+        if lines := self.log.new_lines(last=last):
+            self.on_progress(SparkProgress(self.step, log=lines))
+
     def _ended(self, state: SparkJobState, error: SparkError) -> SparkOutcome:
         self.worker._drop()
         return self._outcome(state, {}, error)
 
     def _outcome(self, state: SparkJobState, result: dict[str, Any], error: SparkError | None = None) -> SparkOutcome:
+        self._tell_log(last=True)
         self._end_step()
         seconds = time.monotonic() - self.began_at
         return SparkOutcome(state, self.began, result, error, tuple(self.steps), seconds)

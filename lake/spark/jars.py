@@ -9,14 +9,16 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 LOCK = Path(__file__).with_name("jars.lock")
 CONFIGURATIONS = ("spark", "dynamodb-local")
 FETCH_SECONDS = 900
+TELL_EVERY_SECONDS = 3.0
 
 # No host is named: Ivy's ibiblio resolver has its own default, and the cache is ours, so nothing that lies in a
 # developer's own Maven or Ivy folders is ever consulted.
@@ -88,7 +90,7 @@ def fetch(
                 continue
             if _first_fault(_folder(home, configuration), wanted):
                 say(f"fetching {len(wanted)} jars for {configuration}")
-                _download(folder, configuration, wanted, ivy or _bundled_ivy())
+                _download(folder, configuration, wanted, ivy or _bundled_ivy(), say)
             _finish(_folder(home, configuration), wanted)
 
 
@@ -160,11 +162,11 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _download(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path) -> None:
+def _download(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path, say: Callable[[str], None]) -> None:
     """Retrieve into a folder aside, verify there, then move each file into place."""
     incoming = folder / "incoming"
     shutil.rmtree(incoming, ignore_errors=True)
-    _run_ivy(folder, configuration, wanted, ivy)
+    _run_ivy(folder, configuration, wanted, ivy, say)
     try:
         if fault := _first_fault(incoming, wanted):
             raise JarsError(fault)
@@ -178,7 +180,7 @@ def _download(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path
         shutil.rmtree(folder / "cache", ignore_errors=True)
 
 
-def _run_ivy(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path) -> None:
+def _run_ivy(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path, say: Callable[[str], None]) -> None:
     (folder / "ivysettings.xml").write_text(IVY_SETTINGS)
     (folder / "ivy.xml").write_text(ivy_module(wanted))
     command = [
@@ -188,12 +190,33 @@ def _run_ivy(folder: Path, configuration: str, wanted: Sequence[Jar], ivy: Path)
         *("-settings", str(folder / "ivysettings.xml"), "-ivy", str(folder / "ivy.xml"), "-confs", configuration),
         *("-retrieve", f"{folder}/incoming/[artifact]-[revision].[ext]"),
     ]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise JarsError(f"Fetching the {configuration} jars took over {FETCH_SECONDS} s: try again.") from None
-    if done.returncode != 0:
-        raise JarsError(_why_ivy_failed(configuration, done.stdout + done.stderr))
+    began = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+        while True:
+            try:
+                said, _ = running.communicate(timeout=TELL_EVERY_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                seconds = time.monotonic() - began
+                say(_fetched(folder / "cache", wanted, seconds))
+                if seconds > FETCH_SECONDS:
+                    running.kill()
+                    raise JarsError(
+                        f"Fetching the {configuration} jars took over {FETCH_SECONDS} s: try again."
+                    ) from None
+    if running.returncode != 0:
+        raise JarsError(_why_ivy_failed(configuration, said))
+    say(_fetched(folder / "incoming", wanted, time.monotonic() - began))
+
+
+def _fetched(folder: Path, wanted: Sequence[Jar], seconds: float) -> str:
+    """`12 of 49 jars, 96 MB, 10 s`; what Ivy is still writing counts among the bytes."""
+    sizes: dict[str, int] = {}
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # Ivy renames a file once it is whole
+            sizes[path.name] = path.stat().st_size
+    whole = sum(jar.file_name in sizes for jar in wanted)
+    return f"{whole} of {len(wanted)} jars, {sum(sizes.values()) / 1e6:,.0f} MB, {seconds:.0f} s"
 
 
 def ivy_module(wanted: Sequence[Jar]) -> str:

@@ -22,7 +22,8 @@ class SparkProgress:
     """Where the work stands: the step it is in, Spark's tasks done of those known, and a note with its facts.
 
     `seconds` is set once, in the last report of a step that has ended. `waits_for` says, in the first, what it does
-    that long; `since_seconds` how long ago it really began, where that is known only later.
+    that long; `since_seconds` how long ago it really began, where that is known only later. `log` has new lines of
+    Spark's own log, secrets masked.
     """
 
     step: str
@@ -33,6 +34,7 @@ class SparkProgress:
     seconds: float | None = None
     waits_for: str = ""
     since_seconds: float = 0.0
+    log: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,10 +98,11 @@ def session_conf(settings: WorkerSettings, home: Path, scratch: Path, archive_op
     """Return all of Spark's settings."""
     # Delta retries a lost commit ten million times; a version that cannot be written must come to light.
     commit_attempts = {"spark.databricks.delta.maxCommitAttempts": "20"}
+    warnings = {"spark.log.level": "WARN"}
     options = f'-Dderby.system.home="{scratch}" -XX:ErrorFile={scratch}/hs_err.log {EXIT_WHERE_MEMORY_ENDS}'
     options = " ".join(part for part in (options, *_SHORT_LIVED, archive_option, settings.java_options) if part)
     conf = base_settings(settings.endpoint, jars=class_path(settings, home), scratch=scratch, java_options=options)
-    conf |= {"spark.master": settings.master} | _log_store(settings) | _S3A_RETRIES | commit_attempts
+    conf |= {"spark.master": settings.master} | _log_store(settings) | _S3A_RETRIES | commit_attempts | warnings
     return conf | (_one_machine(scratch) if is_in_driver(settings.master) else _executor_settings(settings, home))
 
 
@@ -144,6 +145,8 @@ def environment(settings: WorkerSettings, environ: Mapping[str, str] = os.enviro
         "PYSPARK_PYTHON": sys.executable,
         # The coordinator's DynamoDB client would try a dead endpoint eleven times.
         "AWS_MAX_ATTEMPTS": "4",
+        # Which SDK the coordinator uses is Delta's choice, of which it would warn with its whole stack.
+        "AWS_JAVA_V1_DISABLE_DEPRECATION_ANNOUNCEMENT": "true",
     }
     if is_in_driver(settings.master):
         own["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -26,6 +26,12 @@ def python(name: str, code: str, folder: Path, **options: bool) -> Program:
     return Program(name, (sys.executable, str(file)), **options)
 
 
+def said_by(folder: Path, name: str) -> str:
+    """What the process of this name has said, as the supervisor of a test keeps it."""
+    log = folder / "logs" / f"{name}.log"
+    return log.read_text() if log.exists() else ""
+
+
 def processes_of(home: Path) -> set[int]:
     """The processes, but this one, that name the folder in their command line or have it as LEVEE_HOME."""
     found = set()

@@ -14,7 +14,7 @@ from dashboard.processes import hung, programs
 from dashboard.processes.hung import HUNG_AFTER, replace_hung
 from dashboard.processes.supervisor import Program
 from tests.dashboard.jobs.builders import job
-from tests.processes.builders import python, wait_for
+from tests.processes.builders import python, said_by, wait_for
 from tests.waiting import scaled
 
 SLEEPS = "import time; print('ready', flush=True); time.sleep(600)"
@@ -83,7 +83,7 @@ def test_before_any_worker_has_shown_life_none_is_hung(db, monkeypatch):
 def test_a_stopped_process_is_killed_and_started_again(tmp_path, supervisor):
     boss, out = supervisor()
     boss.start(program := python("worker-aws", SLEEPS, tmp_path))
-    wait_for(lambda: "ready" in out.getvalue())
+    wait_for(lambda: "ready" in said_by(tmp_path, "worker-aws"))
     [running] = boss._running
     os.kill(running.child.pid, signal.SIGSTOP)
 
@@ -91,5 +91,5 @@ def test_a_stopped_process_is_killed_and_started_again(tmp_path, supervisor):
     assert boss.up_for(0) == [program]
     boss.replace(program, "has shown no life")
 
-    wait_for(lambda: boss.look_after() or out.getvalue().count("ready") == 2)
+    wait_for(lambda: boss.look_after() or said_by(tmp_path, "worker-aws").count("ready") == 2)
     assert "worker-aws has shown no life: it is killed and started again." in out.getvalue()

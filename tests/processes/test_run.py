@@ -40,6 +40,8 @@ def running(home, port):
     try:
         wait_for(lambda: process.poll() is not None or any("Levee is at" in line for line in lines))
         assert process.poll() is None, process.stderr.read()
+        assert "Levee is at" in lines[-1]
+        assert {line.split("|")[0].strip() for line in lines} == {"levee"}
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
@@ -65,6 +67,7 @@ def test_the_processes_of_a_killed_run_end_with_it_and_the_next_starts_on_the_sa
         wait_for(lambda: not processes_of(home))
         wait_for(lambda: not redis_answers(redis.broker_url(home)))
         with running(home, port) as process:
+            assert "Listening at" in (home / "logs" / "web.log").read_text()
             assert status(port, "/readyz") == 200
             process.terminate()
             assert process.wait(timeout=scaled(30)) == 0

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 
 import pytest
 
@@ -28,3 +29,11 @@ def test_packages_are_installed_by_root_where_somebody_asked(monkeypatch, tmp_pa
     calls = (tmp_path / "calls").read_text().splitlines() if installs else ["openjdk-21-jre-headless"]
     assert calls[-1].endswith("openjdk-21-jre-headless")
     assert (tmp_path / "calls").exists() is installs
+
+
+def test_what_takes_long_says_that_it_goes_on(capsys):
+    with machine.telling_seconds("install", every=0.01):
+        time.sleep(0.05)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "  install: 0 s so far"
+    assert said[-1].endswith(" s")

@@ -17,6 +17,7 @@ from dashboard.web.states import look_of
 register = template.Library()
 register.filter("thousands", text.thousands)
 register.filter("filesize_b", text.file_size)
+register.filter("plain", text.plain)
 register.filter("duration", text.duration)
 register.filter("plainline", text.one_line)
 # What a state looks like and means, each as StateStyle has it: {% icon state|shape %}.

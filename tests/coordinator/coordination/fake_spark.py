@@ -26,6 +26,7 @@ from tests.builders.delta import (
 from tests.builders.moto_lake import MotoLake
 
 START = "Start Spark"
+SAID = "WARN Utils: a line of Spark's own log"
 CONVERT = "Make the conversion commit"
 FEATURES = (COORDINATED, "inCommitTimestamp", "vacuumProtocolCheck")
 
@@ -60,6 +61,7 @@ class FakeSpark:
     ) -> SparkOutcome:
         self.asked.append(job)
         params = dict(job.params)
+        on_progress(SparkProgress(START, log=(SAID,)))
         try:
             for name, effect in [(START, lambda _: None), *self._steps(job.kind, params)]:
                 on_progress(SparkProgress(name))

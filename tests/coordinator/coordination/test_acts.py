@@ -13,7 +13,7 @@ from dashboard.jobs.models import Job
 from lake.spark.jobs import drop_coordinated_commits, enable_coordinated_commits
 from tests.builders.people import actor
 from tests.coordinator.coordination.desk import ROOT, last_audit, unpublish
-from tests.coordinator.coordination.fake_spark import CONVERT, ends, table_id
+from tests.coordinator.coordination.fake_spark import CONVERT, SAID, ends, table_id
 from tests.coordinator.repairs.console import made_too_long_ago
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("JSON")]
@@ -39,6 +39,7 @@ def test_enabling_registers_commits_proves_and_tells_the_audit_log(desk, plain) 
     table = desk.console.table(ROOT)
     assert (table.mechanism, table.state, table.published_version) == ("coordinated_commits", "healthy", 3)
     assert asked(desk) == [enable_coordinated_commits.KIND]
+    assert [event.text for event in job.events.filter(step="spark")] == [SAID]
     entry = last_audit("done")
     [call] = entry.after["calls"]
     assert (call["says"], call["outcome"]) == (entry.before["calls"][0]["says"], "done")

@@ -3,6 +3,7 @@
 import time
 from typing import TypedDict
 
+from dashboard.connections.access import EndpointNotAllowed
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, JobResult
 from dashboard.jobs.registry import NoParams, job_kind
 from lake.aws.errors import AwsError
@@ -49,6 +50,11 @@ def fail(context: JobContext, params: NoParams) -> str:
     """Fail in the middle of a step, with a message of two lines."""
     with context.step("Fail"):
         raise ValueError("The log ends in line 3\nand nobody knows why")
+
+
+@job_kind("test-elsewhere", queue="aws")
+def elsewhere(context: JobContext, params: NoParams) -> str:
+    raise EndpointNotAllowed("http://127.0.0.1:9")
 
 
 @job_kind("test-refused", queue="aws")

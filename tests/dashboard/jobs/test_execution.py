@@ -49,6 +49,12 @@ def test_an_unknown_exception_is_type_and_one_sentence_with_the_traceback_in_the
     assert "Traceback" in caplog.text
 
 
+def test_an_endpoint_that_is_not_allowed_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    made = ran("test-elsewhere")
+    assert (made.state, made.error_code) == ("failed", "EndpointNotAllowed")
+    assert [made.error_text in line for line in caplog.text.splitlines()] == [True]
+
+
 def test_a_refusal_by_aws_keeps_code_sentence_and_request_id() -> None:
     made = ran("test-refused")
     assert (made.state, made.error_code) == ("failed", "AccessDenied")

@@ -182,3 +182,22 @@ def test_cancelling_through_htmx_answers_with_the_fragment() -> None:
     made = job("queued")
     response = signed_in(Role.OPERATOR).post(f"/jobs/{made.pk}/cancel/", headers={"HX-Request": "true"})
     assert response.content.strip().startswith(b'<div id="job">')
+
+
+def test_sparks_own_log_stands_apart_and_a_job_without_lines_says_what_it_has_instead() -> None:
+    client = signed_in(Role.VIEWER)
+    acted = job("running", queue="spark", steps=steps("Start Spark"))
+
+    page = client.get(f"/jobs/{acted.pk}/").content.decode()
+    assert "It has written no line beside its steps." in page
+    assert "Spark has written no line of its own log during this job." in page
+
+    for step in ("", "spark"):
+        JobEvent.objects.create(job=acted, at=timezone.now(), step=step, text=f"line <of> {step or 'Levee'}")
+    page = client.get(f"/jobs/{acted.pk}/").content.decode()
+    assert "Spark's log: 1" in page
+    apart = page[page.index("Spark's log: 1") :]
+    assert "line &lt;of&gt; spark" in apart
+    assert "line &lt;of&gt; Levee" not in apart
+    assert page.count("line &lt;of&gt; ") == 2
+    assert "Nothing has been written" not in page

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from dashboard.web.text import duration, exact, file_size, relative, shortened, thousands
+from dashboard.web.text import duration, exact, file_size, plain, relative, shortened, thousands
 
 NOW = datetime(2026, 11, 20, 9, 42, 10, tzinfo=UTC)
 
@@ -14,6 +14,21 @@ NOW = datetime(2026, 11, 20, 9, 42, 10, tzinfo=UTC)
 )
 def test_what_is_unknown_is_never_zero(number: object, text: str) -> None:
     assert thousands(number) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([["tablePath", "HASH", "S"], ["fileName", "RANGE", "S"]], "tablePath HASH S; fileName RANGE S"),
+        ([], "none"),
+        ("", "-"),
+        (None, "Unknown"),
+        (False, "no"),
+        ([{"id": "tmp", "days": 3}], "id tmp, days 3"),
+    ],
+)
+def test_a_terminal_reads_no_python(value: object, text: str) -> None:
+    assert plain(value) == text
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,13 @@ def test_fetched_jars_are_on_the_class_path(mirror: Mirror) -> None:
     assert class_path(mirror.home) == f"{mirror.home}/jars/spark/*"
 
 
+def test_what_is_fetched_is_told_with_its_size_and_seconds(mirror: Mirror) -> None:
+    mirror.pin("large", bytes(2_000_000))
+    told: list[str] = []
+    fetch(mirror.home, lock=mirror.lock, ivy=mirror.root / "ivy.jar", say=told.append)
+    assert told == ["fetching 3 jars for spark", "3 of 3 jars, 2 MB, 0 s"]
+
+
 def test_a_changed_date_is_checked_by_sum_not_downloaded(mirror: Mirror) -> None:
     mirror.fetch()
     mirror.jar("delta").touch()

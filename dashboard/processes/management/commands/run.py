@@ -35,6 +35,6 @@ class Command(JsonCommand):
                 with_redis=not os.environ.get("REDIS_URL"),
                 with_spark=not options["no_spark"],
             )
-            run(choices, Supervisor(sys.stdout))
+            run(choices, Supervisor(sys.stdout, choices.logs))
         except RunError as error:
             raise Failed(str(error)) from error

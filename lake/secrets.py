@@ -1,4 +1,4 @@
-"""Secrets in pasted texts: masked as they are read, so that no finding can quote one."""
+"""Secrets in texts that are shown again, as pasted settings and logs are: masked as they are read."""
 
 import re
 
