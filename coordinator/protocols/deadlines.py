@@ -65,8 +65,13 @@ def next_change(deadlines: Iterable[Deadline], now: datetime) -> datetime | None
 
 
 def soonest_first(deadlines: Iterable[Deadline]) -> tuple[Deadline, ...]:
-    """By moment; those without one come last."""
-    return tuple(sorted(deadlines, key=lambda one: (one.at is None, one.at.timestamp() if one.at else 0, one.table)))
+    """By moment, those without one last; of one moment the surest loss first, in the order of `AtRisk`."""
+    kinds = list(AtRisk)
+
+    def order(one: Deadline) -> tuple[bool, float, int, str]:
+        return (one.at is None, one.at.timestamp() if one.at else 0, kinds.index(one.what), one.table)
+
+    return tuple(sorted(deadlines, key=order))
 
 
 def read_moment(stored: object) -> datetime | None:
