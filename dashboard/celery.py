@@ -48,6 +48,7 @@ app.conf.update(
         "seal": _every(60, "dashboard.audit.tasks.seal", "default"),
         "alerts": _every(60, "dashboard.alerts.tasks.look", "alerts"),
         "messages": _every(15, "dashboard.alerts.tasks.send", "alerts"),
+        "deadlines": _every(60, "dashboard.deadlines.tasks.judge", "default"),
         "dead-man": _every(60, "dashboard.alerts.tasks.call_dead_man", "alerts"),
         **{f"beat-{queue}": _every(30, "dashboard.jobs.ticks.beat", queue, queue) for queue in settings.QUEUES},
         "observe": _every(settings.OBSERVE_EVERY_SECONDS, "coordinator.tasks.observe_tick", "default"),

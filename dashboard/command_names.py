@@ -28,6 +28,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "person": "Add a person, or change the role, address, password or access of one.",
         "jobs": "List jobs, newest first.",
         "job": "Show one job: its state, steps and log.",
+        "deadlines": "Show what will be lost or break by waiting, and by when, soonest first.",
         "alerts": "Show alerts; acknowledge one with a reason and an end.",
         "audit": "Show the audit log, newest first; export it; verify that nothing in it was changed.",
     },

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "dashboard.jobs",
     "dashboard.audit",
     "dashboard.alerts",
+    "dashboard.deadlines",
     "dashboard.processes",
     "coordinator",
     "backups",

@@ -3,6 +3,7 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from dashboard.deadlines import views as deadlines
 from dashboard.frame import pages
 from dashboard.web import health
 
@@ -16,6 +17,7 @@ urlpatterns = [
     path("jobs/", include("dashboard.jobs.urls")),
     path("audit/", pages.audit, name="audit"),
     path("", include("dashboard.alerts.urls")),
+    path("deadlines/", deadlines.deadlines, name="deadlines"),
     path("", include("coordinator.urls")),
     path("backups/", include("backups.urls")),
 ]

@@ -31,6 +31,7 @@ MODULES = (
     "backups.contract",
     "dashboard.alerts.queries",
     "dashboard.audit.queries",
+    "dashboard.deadlines.queries",
     "dashboard.declaration.differences",
     "dashboard.jobs.queries",
 )

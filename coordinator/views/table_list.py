@@ -20,6 +20,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
 from dashboard.connections.models import Connection
+from dashboard.deadlines.queries import due_soon
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
 
@@ -74,6 +75,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     size = choose_size(request.GET.get("size", ""), default=SIZES[0])
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
+    scope = current_connection(request)
     readings, read_at = queries.readings(chosen.connection)
     return {
         "chosen": chosen,
@@ -88,6 +90,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "worst_state": next((state.value for state in State if counts[state.value]), State.HEALTHY.value),
         "worst_count": next((counts[state.value] for state in State if counts[state.value]), 0),
         "making": _in_the_making(request),
+        "soon": due_soon(scope.pk if scope else None, timezone.now()),
         "of_the_lake": queries.counts_of_the_lake(chosen.connection),
         "buckets": queries.bucket_names(chosen.connection),
         "mechanisms": MECHANISM_WORDS.items(),

@@ -35,11 +35,13 @@ OWN = {
     "coordinator.TableFinding": {"code", "state", "severity", "repairs", "key"},
     "coordinator.TtlMigration": {"phase"},
     "coordinator.WriterTest": {"state", "kind", "token", "scheme"},
+    "deadlines.Due": {"source", "key", "kind", "state", "path", "act_path"},
+    "deadlines.DueSource": {"name"},
     "jobs.Job": {"kind", "state", "queue", "target_type", "target_id", "target_key", "params"},
     "jobs.JobEvent": {"level"},
     "jobs.WorkerBeat": {"queue"},
 }  # fmt: skip
-APPS = ("accounts", "alerts", "audit", "backups", "connections", "coordinator", "jobs")
+APPS = ("accounts", "alerts", "audit", "backups", "connections", "coordinator", "deadlines", "jobs")
 
 
 def poison(turn: Callable[[str], str]) -> int:

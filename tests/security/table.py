@@ -77,6 +77,7 @@ RULES = {
     "alert-recipients": Rule(V, A, fresh=True),
     "alert-recipient-test": Rule(N, A, fresh=True),
     "alert-recipient-delete": Rule(N, A, fresh=True),
+    "deadlines": Rule(V, N),
     # Tables.
     "tables": Rule(V, N),
     "table": Rule(V, N),

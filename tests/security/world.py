@@ -24,6 +24,7 @@ from dashboard.accounts.people import invitation
 from dashboard.accounts.roles import Role
 from dashboard.alerts.models import Recipient, Rule
 from dashboard.alerts.stopping import stop_url
+from dashboard.deadlines.judging import judge
 from dashboard.jobs.models import Job
 from tests.backups.page_records import make_copy_job, make_gaps, make_plan, make_run
 from tests.builders.lake import (
@@ -96,6 +97,7 @@ class World:
         self._make_jobs()
         self._make_backups()
         self._make_alerts()
+        judge(timezone.now())
         self.user = person(Role.VIEWER, name="sam")
         for user in (self.user, *map(person, Role)):
             SignedIn.objects.create(
