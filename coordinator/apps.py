@@ -12,6 +12,7 @@ class CoordinatorConfig(AppConfig):
         from coordinator.navigation import register_addresses
         from dashboard.alerts import problems
         from dashboard.connections.held import counted_as, goes_with_its_connection
+        from dashboard.deadlines import judging
         from dashboard.declaration.sections import register
         from dashboard.jobs import registry
         from dashboard.web.health import ready_when
@@ -27,6 +28,7 @@ class CoordinatorConfig(AppConfig):
         register_addresses()
         ready_when("observation", _looks_are_fresh)
         problems.in_modules.name("coordinator.alerting")
+        judging.in_modules.name("coordinator.due")
         goes_with_its_connection(Bucket, ObservationPass)
         counted_as(DeltaTable, "Delta table", "Delta tables")
         counted_as(WriterTest, "writer test", "writer tests")
