@@ -17,12 +17,14 @@ class BackupsConfig(AppConfig):
         from dashboard.alerts import problems
         from dashboard.alerts.digest import register_section
         from dashboard.connections.signals import lake_emptied
+        from dashboard.deadlines import judging
         from dashboard.declaration.sections import register
         from dashboard.jobs import registry
 
         registry.in_modules.name("backups.inventory_setup", "backups.jobs", "backups.policies.preflight")
         register_addresses()
         problems.in_modules.name("backups.alerting")
+        judging.in_modules.name("backups.due")
         register_section("backups", _section)
         register(PlanSection())
         require_known_items(settings.BACKUP_PRICES)
