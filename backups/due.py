@@ -9,7 +9,7 @@ from backups.models import ACTIVE, Run, RunState
 from backups.queries.cards import next_due, plans_in_scope
 from backups.queries.rows import copy_age, run_url, way_on
 from dashboard.deadlines.judging import register_source
-from dashboard.deadlines.models import Due
+from dashboard.deadlines.models import Due, DueKind
 
 
 def objectives(now: datetime) -> Iterator[Due]:
@@ -25,7 +25,7 @@ def objectives(now: datetime) -> Iterator[Due]:
         held = f"The newest copy is then {stands.objective_text} old" if stands.copy else "There is no copy then"
         yield Due(
             key=f"objective:{plan.pk}",
-            kind=Due.Kind.BACKUP,
+            kind=DueKind.BACKUP,
             at=at,
             state="info" if stops.startswith("Nothing needed") else "attention",
             happens=f"{plan.name} passes its objective",

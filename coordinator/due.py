@@ -21,7 +21,7 @@ from coordinator.queries.deadlines import DeadlineRow, deadlines_of
 from coordinator.queries.next_step import next_step
 from coordinator.settings.ttl_migration import GIVE_UP
 from dashboard.deadlines.judging import MOST, register_source
-from dashboard.deadlines.models import Due
+from dashboard.deadlines.models import Due, DueKind
 
 _STOPS: Mapping[AtRisk, str] = {
     AtRisk.UNPUBLISHED: "Publish the commit, or disable the rule.",
@@ -55,7 +55,7 @@ def _unchecked(tables: "QuerySet[DeltaTable]") -> Iterator[Due]:
     for row in unchecked.annotate(name=F("connection__name"), count=Count("pk")):
         yield Due(
             key=f"tables:{row['connection']}",
-            kind=Due.Kind.UNKNOWN,
+            kind=DueKind.UNKNOWN,
             state=State.NOT_CHECKED,
             happens=f"Unknown: entries of {counted(row['count'], 'table')} not checked",
             lost="Whether an entry expires over a file that is not there is not known.",
@@ -88,7 +88,7 @@ def _of_entries(entries: Sequence[Entry], finding: TableFinding | None, now: dat
         "table",
         table,
         "entry",
-        kind=Due.Kind.ENTRY,
+        kind=DueKind.ENTRY,
         at=at,
         state=table.state,
         happens=f"Entry {version} {expires}, and {first.version}.json is not there",
@@ -145,7 +145,7 @@ def _taken(bucket: Bucket, named: str, rows: Sequence[DeadlineRow], table: Delta
         "bucket",
         bucket,
         hashlib.sha256(named.encode()).hexdigest()[:24],
-        kind=Due.Kind.FILE,
+        kind=DueKind.FILE,
         at=row.at,
         state="info" if row.is_far else row.state.value,
         happens=f"S3 may act by {row.rule} in {bucket.name}",
@@ -161,7 +161,7 @@ def _unknown(bucket: Bucket, key: str, what: str, stops: str) -> Due:
         "bucket",
         bucket,
         key,
-        kind=Due.Kind.UNKNOWN,
+        kind=DueKind.UNKNOWN,
         state=State.NOT_CHECKED,
         happens=f"Unknown: {what}",
         lost="What S3 deletes or archives there is not known.",
@@ -177,7 +177,7 @@ def ttl_moves(now: datetime) -> Iterator[Due]:
             "store",
             move.store,
             "ttl",
-            kind=Due.Kind.SETTING,
+            kind=DueKind.SETTING,
             at=move.started_at + GIVE_UP,
             state="info",
             happens="The move of TTL is given up",

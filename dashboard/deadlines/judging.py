@@ -10,7 +10,7 @@ from heapq import nsmallest
 
 from django.db import transaction
 
-from dashboard.deadlines.models import Due, DueSource
+from dashboard.deadlines.models import Due, DueKind, DueSource
 from dashboard.loading import AtNeed
 
 JUDGED_FOR = timedelta(days=90)
@@ -60,7 +60,7 @@ def _unknown(source: str, what: str) -> Due:
     return Due(
         source=source,
         key=f"unknown:{source}",
-        kind=Due.Kind.UNKNOWN,
+        kind=DueKind.UNKNOWN,
         state="not_checked",
         happens=f"Unknown: {what}",
         lost="More may be due than this list has.",

@@ -3,6 +3,14 @@
 from django.db import models
 
 
+class DueKind(models.TextChoices):
+    ENTRY = "entry", "Entries"
+    FILE = "file", "Files and logs"
+    SETTING = "setting", "Settings"
+    BACKUP = "backup", "Backups"
+    UNKNOWN = "unknown", "Not known"
+
+
 class Due(models.Model):
     """One deadline. Without `at` its moment is not known; of kind UNKNOWN, something was not read that may have some.
 
@@ -10,16 +18,9 @@ class Due(models.Model):
     why nothing is needed. `subject` and `path` are what it is about. A row without a connection is everybody's.
     """
 
-    class Kind(models.TextChoices):
-        ENTRY = "entry", "Entries"
-        FILE = "file", "Files and logs"
-        SETTING = "setting", "Settings"
-        BACKUP = "backup", "Backups"
-        UNKNOWN = "unknown", "Not known"
-
     source = models.CharField(max_length=32)
     key = models.CharField(max_length=100, unique=True)  # The same for as long as it lasts
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=DueKind.choices)
     at = models.DateTimeField(null=True)
     state = models.CharField(max_length=16)  # dashboard.web.states; "info" needs nobody
     happens = models.TextField()

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.commands import document_of
-from dashboard.deadlines.models import Due, DueSource
+from dashboard.deadlines.models import Due, DueKind, DueSource
 from dashboard.web.navigation import NavCount
 from dashboard.web.states import look_of
 from dashboard.web.text import one_line
@@ -109,7 +109,7 @@ def digest_section(_since: datetime, now: datetime) -> str:
         return ""
     if more := rows.count() - len(lines):
         lines.append(f"  and {more:,} more")
-    if unknown := dues(kind=Due.Kind.UNKNOWN).count():
+    if unknown := dues(kind=DueKind.UNKNOWN).count():
         lines.append(f"  {unknown:,} more could not be read or judged")
     return "\n".join(["DUE WITHIN 7 DAYS", *lines, f"  {settings.PUBLIC_URL}{reverse('deadlines')}", ""])
 

@@ -11,7 +11,7 @@ from dashboard.accounts.scope import current_connection
 from dashboard.deadlines import queries
 from dashboard.deadlines.calendar_file import calendar
 from dashboard.deadlines.judging import JUDGED_FOR
-from dashboard.deadlines.models import Due
+from dashboard.deadlines.models import DueKind
 from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
 
 SOONEST = Sort("soonest", (Column("at", nullable=True), Column("key")))
@@ -30,7 +30,7 @@ def deadlines(request: HttpRequest) -> HttpResponse:
     kind, day = given.get("kind", ""), given.get("day", "")
     chosen = {
         "q": as_typed(given.get("q", "")),
-        "kind": kind if kind in Due.Kind.values else "",
+        "kind": kind if kind in DueKind.values else "",
         "day": day if day in {date.isoformat() for date, _, _ in marks} else "",
     }
     rows = queries.dues(scope, **chosen)
@@ -44,8 +44,8 @@ def deadlines(request: HttpRequest) -> HttpResponse:
         "page": keyset_page(rows, SOONEST, given.get("after", ""), choose_size(given.get("size", ""))),
         "chosen": chosen,
         "narrows": any(chosen.values()),
-        "kinds": [("", "All", sum(counts.values())), *((*kind, counts.get(kind[0], 0)) for kind in Due.Kind.choices)],
-        "unknown": counts.get(Due.Kind.UNKNOWN, 0),
+        "kinds": [("", "All", sum(counts.values())), *((*kind, counts.get(kind[0], 0)) for kind in DueKind.choices)],
+        "unknown": counts.get(DueKind.UNKNOWN, 0),
         "marks": marks,
         "soon": queries.due_soon(scope, now),
         "judged_at": judged_at,

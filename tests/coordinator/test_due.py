@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from coordinator import due
 from coordinator.models import TtlMigration
-from dashboard.deadlines.models import Due
+from dashboard.deadlines.models import DueKind
 from tests.builders.lake import (
     NOW,
     bucket_facts,
@@ -101,6 +101,6 @@ def test_what_was_not_read_is_unknown_beside_what_was_read_before():
     make_table(state="not_checked")
     unknown, known, refused = due.taken_by_s3(NOW)
     assert (unknown.happens, unknown.stops) == ("Unknown: lifecycle of lake was not read", "Access denied.")
-    assert (unknown.kind, known.at) == (Due.Kind.UNKNOWN, FIRST)
+    assert (unknown.kind, known.at) == (DueKind.UNKNOWN, FIRST)
     assert (refused.happens, refused.stops) == ("Unknown: lifecycle of raw was not read", "Access denied to raw.")
     assert [told.happens for told in due.expiring_entries(NOW)] == ["Unknown: entries of 1 table not checked"]
