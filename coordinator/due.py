@@ -1,5 +1,4 @@
-"""What the lake loses by waiting: entries that expire over files that are not there, what S3 takes on its own, and
-moves of TTL that are given up."""
+"""What the lake loses by waiting: entries that expire over files that are not there, and what S3 takes on its own."""
 
 import hashlib
 from collections import defaultdict
@@ -19,7 +18,6 @@ from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted, thousands, verb
 from coordinator.queries.deadlines import DeadlineRow, deadlines_of
 from coordinator.queries.next_step import next_step
-from coordinator.settings.ttl_migration import GIVE_UP
 from dashboard.deadlines.judging import MOST, register_source
 from dashboard.deadlines.models import Due, DueKind
 
@@ -170,23 +168,5 @@ def _unknown(bucket: Bucket, key: str, what: str, stops: str) -> Due:
     )
 
 
-def ttl_moves(now: datetime) -> Iterator[Due]:
-    """Moves of TTL under way, which end after a day."""
-    for move in TtlMigration.objects.filter(finished_at=None).select_related("store"):
-        yield _due(
-            "store",
-            move.store,
-            "ttl",
-            kind=DueKind.SETTING,
-            at=move.started_at + GIVE_UP,
-            state="info",
-            happens="The move of TTL is given up",
-            lost="TTL then stays off, or on another attribute, until somebody moves it again.",
-            stops="Nothing needed: DynamoDB is asked each minute until then.",
-            act_path=reverse("store-ttl", args=[move.store_id]),
-        )
-
-
 register_source("entries", "entries that expire", expiring_entries)
 register_source("buckets", "lifecycle rules and archive tiers", taken_by_s3)
-register_source("ttl-moves", "moves of TTL", ttl_moves)

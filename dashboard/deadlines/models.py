@@ -6,7 +6,6 @@ from django.db import models
 class DueKind(models.TextChoices):
     ENTRY = "entry", "Entries"
     FILE = "file", "Files and logs"
-    SETTING = "setting", "Settings"
     BACKUP = "backup", "Backups"
     UNKNOWN = "unknown", "Not known"
 

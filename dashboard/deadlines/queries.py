@@ -28,7 +28,7 @@ class DueJson(TypedDict):
     """A deadline in `deadlines --json`; `at` is null where the moment is not known."""
 
     key: Annotated[str, "table:7:entry"]
-    kind: Annotated[str, "entry | file | setting | backup | unknown"]
+    kind: Annotated[str, "entry | file | backup | unknown"]
     at: datetime | None
     state: Annotated[str, "blocked | unsafe | attention | not_checked | info"]
     happens: str

@@ -1,6 +1,5 @@
-"""The page of deadlines, and the calendar of the same filter."""
+"""The page of deadlines."""
 
-from django.conf import settings
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,7 +8,6 @@ from django.views.decorators.http import require_safe
 
 from dashboard.accounts.scope import current_connection
 from dashboard.deadlines import queries
-from dashboard.deadlines.calendar_file import calendar
 from dashboard.deadlines.judging import JUDGED_FOR
 from dashboard.deadlines.models import DueKind
 from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
@@ -19,7 +17,7 @@ SOONEST = Sort("soonest", (Column("at", nullable=True), Column("key")))
 
 @require_safe
 def deadlines(request: HttpRequest) -> HttpResponse:
-    """List what is due, soonest first; ?q, kind and day narrow, ?after continues, ?format=ics gives the calendar.
+    """List what is due, soonest first; ?q, kind and day narrow, ?after continues.
 
     Context of `deadlines/list.html`: `page` (paging.Page of Due), `chosen` and whether it `narrows`, `kinds` with their
     numbers, `unknown` (how many were not read), `marks` of days, `soon` (DueSoon), `judged_at`, `judged_until`.
@@ -34,10 +32,6 @@ def deadlines(request: HttpRequest) -> HttpResponse:
         "day": day if day in {date.isoformat() for date, _, _ in marks} else "",
     }
     rows = queries.dues(scope, **chosen)
-    if given.get("format") == "ics":
-        text = calendar(rows, now, settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"))
-        attached = {"Content-Disposition": 'attachment; filename="deadlines.ics"'}
-        return HttpResponse(text, content_type="text/calendar; charset=utf-8", headers=attached)
     counts = dict(queries.dues(scope).order_by().values_list("kind").annotate(number=Count("pk")))
     judged_at = queries.judged_at()
     context = {

@@ -31,7 +31,6 @@ class Migration(migrations.Migration):
                         choices=[
                             ("entry", "Entries"),
                             ("file", "Files and logs"),
-                            ("setting", "Settings"),
                             ("backup", "Backups"),
                             ("unknown", "Not known"),
                         ],

@@ -1,4 +1,4 @@
-"""Deadlines: what is kept of the sources, the page, the digest, the calendar and the command."""
+"""Deadlines: what is kept of the sources, the page, the digest and the command."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,6 @@ from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from dashboard.alerts.digest import digest_of
 from dashboard.deadlines import judging
-from dashboard.deadlines.calendar_file import calendar
 from dashboard.deadlines.models import Due
 from dashboard.deadlines.queries import MOST_COUNTED, DueJson, due_soon
 from tests.builders.lake import make_connection
@@ -80,7 +79,7 @@ def test_nobody_sees_what_is_of_another_connection():
     a_due("others", connection=other).save()
     Grant.objects.create(user=viewer, connection=own, role=Role.VIEWER.value)
     client = signed_in_as(viewer)
-    for address in ("/deadlines/", "/deadlines/?format=ics", "/tables/"):
+    for address in ("/deadlines/", "/tables/"):
         shown = client.get(address).text
         assert "vault ends" in shown
         assert "others ends" not in shown
@@ -105,18 +104,6 @@ def test_the_digest_has_ten_lines_and_how_many_more():
     assert len(re.findall(r"UTC  n\d\d ends: a;b", text)) == 10
     assert "\n  and 2 more\n" in text
     assert "\nATTENDEE" not in text
-
-
-def test_the_calendar_escapes_and_folds():
-    due = a_due("entry:1", subject=HOSTILE + "é" * 60)
-    due.at = datetime(2026, 11, 23, 4, 5, tzinfo=UTC)
-    written = calendar([due, a_due("?", None)], due.at - DAY, "https://levee.example")
-    assert max(map(len, written.encode().split(b"\r\n"))) == 75
-    assert not re.search(r"(?<!\r)\n", written)
-    lines = written.replace("\r\n ", "").split("\r\n")
-    assert {"UID:entry:1@levee.example", "DTSTART:20261123T040500Z", "DTSTAMP:20261122T040500Z"} <= set(lines)
-    assert r"SUMMARY:entry:1 ends: a\;b\,c\\d ATTENDEE:mailto:x@example.com" + "é" * 60 in lines
-    assert lines.count("BEGIN:VEVENT") == 1
 
 
 def test_the_command_judges_and_prints(judged):
