@@ -52,11 +52,6 @@ def decided_by(bucket: Bucket, view: LifecycleView) -> RuleReach | None:
     return next((reach for reach in reached if reach.is_temp_rule or reach.state != State.HEALTHY), None)
 
 
-def tables_offered(bucket: Bucket) -> "QuerySet[DeltaTable]":
-    """The tables to choose one of, by name."""
-    return tables_inside(bucket).order_by("name")[:TABLES_OFFERED]
-
-
 def tables_with_several_writers(connection: Connection | None) -> list[TableFinding]:
     """Findings of tables that several writers commit to without a commit store, newest first."""
     found = TableFinding.objects.filter(code="several-writers", resolved_at=None, table__gone_at=None)

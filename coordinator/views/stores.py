@@ -118,7 +118,7 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "rules": queries.by_first_act(found, view),
         "deadlines": deadlines_of(found),
         "decision": queries.decided_by(found, view),
-        "offered": queries.tables_offered(found),
+        "offered": tables.order_by("name")[: queries.TABLES_OFFERED],
         "tiering": queries.tiering_names(facts),
         "prefix": request.GET.get("prefix", "")[:1_024],
         **_changing(request, found.connection),

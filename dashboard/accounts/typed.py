@@ -43,14 +43,8 @@ def keep(request: HttpRequest, response: HttpResponseBase) -> None:
     if not page or len(kept) > LONGEST:
         response.delete_cookie(COOKIE)  # what was kept before would be taken for it
         return
-    response.set_cookie(
-        COOKIE,
-        kept,
-        max_age=int(LASTS.total_seconds()),
-        httponly=True,
-        secure=settings.SESSION_COOKIE_SECURE,
-        samesite="Lax",
-    )
+    secure = settings.SESSION_COOKIE_SECURE
+    response.set_cookie(COOKIE, kept, max_age=LASTS, httponly=True, secure=secure, samesite="Lax")
 
 
 def put_back(request: HttpRequest, response: HttpResponseBase) -> None:
