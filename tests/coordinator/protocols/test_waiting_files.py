@@ -168,6 +168,15 @@ def test_of_several_rules_the_soonest_is_told() -> None:
     assert [one.rule for one in verdict.deadlines] == ["r2", "r1"]
 
 
+def test_of_one_moment_an_unpublished_commit_comes_before_what_may_be_a_last_copy() -> None:
+    copies = (WaitingFile(7, temp_name(7, str(number)), WRITTEN, 900, is_last_copy=True) for number in range(2))
+    earlier = TableInBucket("lines", tuple(copies))
+    verdict = judged(BITES - 4 * DAY, rule(""), tables=(earlier, orders()))
+
+    assert [one.at for one in verdict.deadlines[:3]] == [BITES] * 3
+    assert verdict.deadlines[0].what is AtRisk.UNPUBLISHED
+
+
 def test_of_what_is_equally_bad_the_soonest_gives_the_bucket_its_sentence() -> None:
     later = {"ID": "years", "Status": "Enabled", "Filter": {"Prefix": "orders/"}, "Expiration": {"Days": 3_650}}
     verdict = judged(BITES - DAY, later, rule(), tables=(orders(oldest_log_at=WRITTEN),))
