@@ -30,6 +30,15 @@ from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
+from lake.spark.jobs.drop_coordinated_commits import FIRST, SECOND
+
+ENABLING = (
+    "Check the preconditions",
+    "Make the conversion commit",
+    "Read the table's properties",
+    "Read the table again",
+)
+DROPPING = ("Check the preconditions", FIRST, SECOND, "Read what stays behind", "Read the table again")
 
 
 @job_kind(CHECK_KIND, queue="aws", verb="table.check-coordination", changes_lake=False)
@@ -45,8 +54,8 @@ def check(context: JobContext, params: CheckParams) -> str:
     return f"{len(checked.failures)} of {len(checked.checks)} checks failed: {checked.refusal()}"
 
 
-@job_kind(KINDS[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE])
-@job_kind(KINDS[Operation.DROP], queue="spark", verb=VERBS[Operation.DROP])
+@job_kind(KINDS[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE], steps=ENABLING)
+@job_kind(KINDS[Operation.DROP], queue="spark", verb=VERBS[Operation.DROP], steps=DROPPING)
 @job_kind(KINDS[Operation.CREATE], queue="spark", verb=VERBS[Operation.CREATE])
 @job_kind(KINDS[Operation.LEFTOVERS], queue="spark", verb=VERBS[Operation.LEFTOVERS])
 def act(context: JobContext, params: ActParams) -> str:

@@ -15,6 +15,7 @@ from dashboard.accounts.actor import Actor
 from dashboard.audit.queries import TargetDocument
 from dashboard.commands import document_of
 from dashboard.jobs.models import ACTIVE, Job, JobState
+from dashboard.jobs.registry import steps_of_kind
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
@@ -100,24 +101,30 @@ def headline_of(job: Job, usual: "UsualCourse | None" = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UsualCourse:
-    """How the newest jobs of one kind went that succeeded: `length` is the median, `steps` the names of the last."""
+    """How the newest jobs of one kind went that succeeded: `length` is the median, `steps` the names of the last.
 
-    length: timedelta
+    Before the first of them `length` is None, and the steps are those that the kind declares.
+    """
+
+    length: timedelta | None
     steps: tuple[str, ...]
 
     def coming(self, job: Job) -> tuple[str, ...]:
-        """The steps that a job has not begun; none where it goes another way."""
-        begun = tuple(str(step.get("name", "")) for step in job.steps)
-        return self.steps[len(begun) :] if not job.is_finished and self.steps[: len(begun)] == begun else ()
+        """The steps after those that both have taken, whatever came between, such as the start of a cold Spark."""
+        begun = [step.get("name", "") for step in job.steps]
+        shared = [self.steps.index(name) for name in begun if name in self.steps]
+        goes_another_way = begun and not shared
+        return () if job.is_finished or goes_another_way else self.steps[max(shared, default=-1) + 1 :]
 
 
 def usual_course(job: Job) -> UsualCourse | None:
-    """None where no job of this kind has succeeded."""
+    """None where no job of this kind has succeeded, and the kind declares no steps."""
     before = Job.objects.filter(kind=job.kind, state=JobState.SUCCEEDED, started_at__isnull=False)
     done = list(before.only("steps", "started_at", "finished_at").order_by("-created_at")[:MOST_COMPARED])
     lengths = sorted(length for one in done if (length := elapsed(one)) is not None)
     if not lengths:
-        return None
+        declared = steps_of_kind(job.kind)
+        return UsualCourse(None, declared) if declared else None
     return UsualCourse(lengths[len(lengths) // 2], tuple(str(step.get("name", "")) for step in done[0].steps))
 
 

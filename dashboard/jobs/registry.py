@@ -25,7 +25,8 @@ class NoParams(TypedDict):
 class JobKind:
     """What the registry knows of a kind. `verb` is checked against PERMISSIONS; empty: no permission of its own.
 
-    `changes_lake`: neither submitted nor run where the deployment or the job's connection is read-only.
+    `changes_lake`: neither submitted nor run where the deployment or the job's connection is read-only. `steps` are
+    those that it usually takes, for the time in which none of its kind has succeeded yet.
     """
 
     name: str
@@ -34,6 +35,7 @@ class JobKind:
     run: JobFunction[Any]
     changes_lake: bool = True
     params: Any = NoParams
+    steps: tuple[str, ...] = ()
 
     @property
     def action(self) -> str:
@@ -71,7 +73,7 @@ in_modules = AtNeed()
 
 
 def job_kind(
-    name: str, *, queue: str = "default", verb: str = "", changes_lake: bool = True
+    name: str, *, queue: str = "default", verb: str = "", changes_lake: bool = True, steps: tuple[str, ...] = ()
 ) -> Callable[[JobFunction[P]], JobFunction[P]]:
     """Register the decorated function as the work of a kind; it returns the job's final sentence.
 
@@ -82,7 +84,7 @@ def job_kind(
         known = _kinds.get(name)
         if known and (known.run.__module__, known.run.__qualname__) != (run.__module__, run.__qualname__):
             raise ValueError(f"Two functions claim jobs of the kind {name!r}.")
-        _kinds[name] = JobKind(name, queue, verb, run, changes_lake, get_type_hints(run)["params"])
+        _kinds[name] = JobKind(name, queue, verb, run, changes_lake, get_type_hints(run)["params"], steps)
         return run
 
     return register
@@ -95,6 +97,12 @@ def kind_named(name: str) -> JobKind:
         return _kinds[name]
     except KeyError:
         raise UnknownKind(name) from None
+
+
+def steps_of_kind(name: str) -> tuple[str, ...]:
+    """Return the steps that a kind declares; none where nobody knows it."""
+    in_modules.load()
+    return _kinds[name].steps if name in _kinds else ()
 
 
 def changes_lake(name: str) -> bool:

@@ -107,6 +107,14 @@ def test_a_running_job_says_its_step_the_usual_time_and_what_comes() -> None:
     assert context["headline"] == "Step 2 of 3: Start"
     assert context["usual"].length.total_seconds() == 17
     assert [(row.name, row.state) for row in context["steps"]][2:] == [("Commit", "next")]
+    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Start', 'Wake Java')).pk}/")
+    assert context["headline"] == "Step 3 of 4: Wake Java"
+
+
+def test_the_first_job_of_a_kind_says_what_comes_by_what_the_kind_declares() -> None:
+    begun = steps("Check the preconditions", "Start Python")
+    context = shown(f"/jobs/{job('running', kind='drop-coordinated-commits', steps=begun).pk}/")
+    assert context["headline"] == "Step 2 of 6: Start Python"
 
 
 def test_a_running_job_is_polled_and_shows_its_steps() -> None:
