@@ -23,6 +23,12 @@ KEPT = (
     "tests/lake/spark/test_backup_live.py",
     # An operator, an admin; every page by axe.
     "tests/browser/test_journey.py::test_from_sign_in_to_the_end_of_a_job[with-script]",
+    # On call: one of each journey, in one of three ways.
+    "tests/browser/test_on_call.py::test_paged_at_night[by-keyboard]",
+    "tests/browser/test_on_call.py::test_blocked_beyond_repair[with-script]",
+    "tests/browser/test_on_call.py::test_a_purge_announced[without-script]",
+    "tests/browser/test_on_call.py::test_a_viewer_asks_for_an_act[without-script]",
+    "tests/browser/test_on_call.py::test_a_drop_with_its_progress[with-script]",
     "tests/browser/test_who_is_told.py::test_an_admin_adds_a_person_who_comes_in_by_a_link",
     "tests/browser/test_accessibility.py::test_every_page_is_sound_and_quiet[light]",
     "tests/browser/test_accessibility.py::test_faults_would_be_found",

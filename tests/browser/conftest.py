@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dashboard.accounts.roles import Role
+from tests.browser.person import WAYS
 from tests.browser.running import Levee, running_levee
+from tests.browser.troubles import lay
 from tests.jars_home import link_jars
 from tests.processes.builders import short_folder
 from tests.waiting import scaled_ms
@@ -28,6 +30,8 @@ def levee() -> Iterator[Levee]:
     with short_folder() as home:
         link_jars(home)
         with running_levee(home) as running:
+            for way in WAYS:
+                lay(running, way)  # now, so that they have been read by the time that a journey comes
             yield running
 
 
