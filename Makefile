@@ -4,7 +4,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 VENV_PYTHON := .venv/bin/python
 
-.PHONY: help setup run test test-fast test-all test-setup check bench lock clean python
+.PHONY: help setup run test test-fast test-all test-setup check bench screens lock clean python
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' Makefile | expand -t 24
@@ -36,6 +36,9 @@ check: setup ## run ruff, mypy, the import contracts, the ratchets and the other
 
 bench: setup ## measure against the peers
 	@$(VENV_PYTHON) -m benchmarks $(ARGS)
+
+screens: setup ## take pictures of the main pages of the sandbox into docs/screens/, while `make run` serves it
+	@$(VENV_PYTHON) -m tools.screens
 
 lock: setup ## compile requirements/*.in to *.txt with hashes
 	@$(VENV_PYTHON) -m tools.lock
