@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 FOLDER = CHECKOUT / "docs" / "screens"
-PAGE_MS, QUALITY = 20_000, 70
+PAGE_MS, QUALITY = 20_000, 62
 INTRODUCTION = "# Screens\n\nThe main pages on the sandbox, as `make screens` takes them.\n\n"
 SIZES = {"light": (1440, 1000), "dark": (1440, 1000), "phone": (390, 844)}
 OF_ALL_SIZES = ("tables", "incident", "history", "alerts")

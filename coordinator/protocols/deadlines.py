@@ -65,11 +65,10 @@ def next_change(deadlines: Iterable[Deadline], now: datetime) -> datetime | None
 
 
 def soonest_first(deadlines: Iterable[Deadline]) -> tuple[Deadline, ...]:
-    """By moment, those without one last; of one moment the surest loss first, in the order of `AtRisk`."""
-    kinds = list(AtRisk)
+    """By moment, those without one last; of one moment what may be a last copy comes after what is surely needed."""
 
-    def order(one: Deadline) -> tuple[bool, float, int, str]:
-        return (one.at is None, one.at.timestamp() if one.at else 0, kinds.index(one.what), one.table)
+    def order(one: Deadline) -> tuple[bool, float, bool, str]:
+        return (one.at is None, one.at.timestamp() if one.at else 0, one.what is AtRisk.LAST_COPY, one.table)
 
     return tuple(sorted(deadlines, key=order))
 
