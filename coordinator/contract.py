@@ -272,7 +272,7 @@ class TableJson(TableLine):
     findings: list[FindingDocument]
 
 
-class EventDocument(TypedDict):
+class HistoryEventDocument(TypedDict):
     """Something that happened to a table; `until` is null for a moment, and for what still goes on."""
 
     at: datetime
@@ -291,4 +291,4 @@ class HistoryJson(TypedDict):
     since: datetime
     until: datetime
     cut: list[str]
-    events: list[EventDocument]
+    events: list[HistoryEventDocument]

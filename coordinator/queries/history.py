@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q
 from django.db.models.functions import TruncDay, TruncHour
 from django.urls import reverse
 
-from coordinator.contract import EventDocument
+from coordinator.contract import HistoryEventDocument
 from coordinator.history_chart import Event, Window
 from coordinator.models import DeltaTable, TableFinding
 from coordinator.protocols.wording import counted
@@ -88,9 +88,9 @@ def newest(table: DeltaTable) -> datetime | None:
     return max((event.until or event.at for same in events.values() for event in same), default=None)
 
 
-def document(event: Event) -> EventDocument:
+def document(event: Event) -> HistoryEventDocument:
     """An event as `history --json` and the CSV have it."""
-    return document_of(EventDocument, event, path=event.href)
+    return document_of(HistoryEventDocument, event, path=event.href)
 
 
 def _within(window: Window, field: str) -> dict[str, datetime]:
