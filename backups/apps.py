@@ -14,6 +14,7 @@ class BackupsConfig(AppConfig):
         from backups.declaration import PlanSection
         from backups.navigation import register_addresses
         from backups.runs.prices import require_known_items
+        from dashboard.accounts import search
         from dashboard.alerts import problems
         from dashboard.alerts.digest import register_section
         from dashboard.connections.signals import lake_emptied
@@ -23,6 +24,7 @@ class BackupsConfig(AppConfig):
 
         registry.in_modules.name("backups.inventory_setup", "backups.jobs", "backups.policies.preflight")
         register_addresses()
+        search.in_modules.name("backups.search")
         problems.in_modules.name("backups.alerting")
         judging.in_modules.name("backups.due")
         register_section("backups", _section)

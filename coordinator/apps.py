@@ -10,6 +10,7 @@ class CoordinatorConfig(AppConfig):
         from coordinator.declaration import StoreSection, WatchSection
         from coordinator.models import Bucket, DeltaTable, ObservationPass, WriterTest
         from coordinator.navigation import register_addresses
+        from dashboard.accounts import search
         from dashboard.alerts import problems
         from dashboard.connections.held import counted_as, goes_with_its_connection
         from dashboard.deadlines import judging
@@ -26,6 +27,7 @@ class CoordinatorConfig(AppConfig):
             "coordinator.writer_tests.jobs",
         )
         register_addresses()
+        search.in_modules.name("coordinator.search")
         ready_when("observation", _looks_are_fresh)
         problems.in_modules.name("coordinator.alerting")
         judging.in_modules.name("coordinator.due")

@@ -40,6 +40,37 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+ON_PAGES: Mapping[str, str] = {
+    "tables": "tables --state={chosen.state} --search={chosen.q} --connection={chosen.connection}"
+    " !{chosen.beyond_command}",
+    "table": "table {table.uri}",
+    "table-entries": "table {table.uri}",
+    "table-rescue": "rescue list --table={table.uri}",
+    "table-doctor": "doctor - --table={table.uri}",
+    "table-coordination enable": "commits enable {table.uri} --store=NAME",
+    "table-coordination drop": "commits drop {table.uri}",
+    "stores": "stores",
+    "store": "store {store.name}",
+    "store-doctor": "doctor - --store={store.name}",
+    "doctor": "doctor -",
+    "buckets": "buckets",
+    "bucket": "bucket {bucket.name}",
+    "connection": "permissions --connection={connection.name}",
+    "backups": "backup plans",
+    "backup-plan": "backup plan {plan.name}",
+    "backup-run": "backup show {run.pk}",
+    "jobs": "jobs --state={wanted.state} --kind={wanted.kind} !{wanted.text} !{wanted.by}",
+    "job": "job {job.pk}",
+    "alerts": "alerts --state={chosen.state} !{chosen.narrows}",
+    "audit": "audit --actor={wanted.actor} --outcome={wanted.outcome} !{wanted.action} !{wanted.target} !{wanted.text}"
+    " !{wanted.since} !{wanted.until}",
+}
+"""The command line that shows or does what a page does, by the name of the page's address and its `operation`.
+
+`{…}` is a variable of the page's template: a word whose variable is empty is left out. `!{…}` is a filter of the page
+that the command does not have: where it is set, the page names no command.
+"""
+
 
 def help_of(name: str) -> str:
     """Return what a command does, "" for one that is not named here."""

@@ -13,6 +13,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("states/", pages.states, name="states"),
+    path("find/", pages.find, name="find"),
     path("scope/", pages.scope, name="scope"),
     path("jobs/", include("dashboard.jobs.urls")),
     path("audit/", pages.audit, name="audit"),

@@ -71,3 +71,71 @@ document.addEventListener("DOMContentLoaded", () => {
     else one.value = typed[at][0];
   });
 });
+
+// Ctrl K or ⌘ K finds anything, "?" lists the keys: both are dialogs over the page, and links to a page without script.
+const isWriting = (event) => event.target.closest("input, textarea, select, [contenteditable]");
+const openDialog = (name) => {
+  const dialog = document.getElementById(name);
+  if (dialog && !document.querySelector("dialog[open]")) {
+    dialog.showModal();
+    dialog.querySelector("form").dispatchEvent(new Event("asked"));
+  }
+  return dialog;
+};
+document.addEventListener("keydown", (event) => {
+  if (event.altKey || event.defaultPrevented) return;
+  const held = event.ctrlKey || event.metaKey;
+  const leaves = isWriting(event) && !event.target.matches("#ask, [type=search], [type=checkbox], [type=radio]");
+  if (held && !event.shiftKey && event.key.toLowerCase() === "k" && !leaves && openDialog("find")) event.preventDefault();
+  if (!held && event.key === "?" && !isWriting(event) && openDialog("keys")) event.preventDefault();
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-opens]");
+  if (link && !event.ctrlKey && !event.metaKey && openDialog(link.dataset.opens)) event.preventDefault();
+});
+
+window.addEventListener("hashchange", () => document.querySelector("dialog[open]")?.close());
+
+// The field keeps the focus, and the arrows choose among the hits; Enter without any goes to the page of what was typed.
+const field = document.getElementById("ask");
+const chosen = () => document.querySelector("#hits [aria-selected=true]");
+const choose = (hit) => {
+  chosen()?.setAttribute("aria-selected", "false");
+  hit?.setAttribute("aria-selected", "true");
+  hit?.scrollIntoView({ block: "nearest" });
+  if (hit) field.setAttribute("aria-activedescendant", hit.id);
+  else field.removeAttribute("aria-activedescendant");
+};
+field?.addEventListener("input", () => choose(null));
+field?.addEventListener("keydown", (event) => {
+  const hits = [...document.querySelectorAll("#hits [role=option]")];
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step && hits.length) {
+    const next = hits.indexOf(chosen()) + step;
+    choose(hits[next < 0 ? hits.length - 1 : next % hits.length]);
+  } else if (event.key === "Enter" && chosen()) chosen().click();
+  else return;
+  event.preventDefault();
+});
+if (field) new MutationObserver(() => {
+  const first = document.querySelector("#hits [role=option]");
+  field.setAttribute("aria-expanded", String(Boolean(first)));
+  choose(first);
+}).observe(document.getElementById("hits"), { childList: true });
+
+// A copy button copies what stands before it, and says so.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  const source = button.previousElementSibling;
+  let said = "Copied";
+  try {
+    await navigator.clipboard.writeText(source.textContent.trim());
+  } catch { // a page that came over plain HTTP has no clipboard
+    getSelection().selectAllChildren(source);
+    said = "Selected: press Ctrl C";
+  }
+  button.dataset.said = said;
+  document.getElementById("announce").textContent = said;
+  setTimeout(() => delete button.dataset.said, 2000);
+});

@@ -71,6 +71,11 @@ class TableFilter:
     def narrows(self) -> bool:
         return self != TableFilter()
 
+    @property
+    def beyond_command(self) -> bool:
+        """Whether `levee tables` has no option for all of it."""
+        return bool(self.mechanism or self.bucket or self.store or self.only or self.state in {GONE, UNPUBLISHED})
+
 
 @dataclass(frozen=True, slots=True)
 class ManySelection:

@@ -8,8 +8,10 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
+        from dashboard.accounts import search
         from dashboard.accounts.models import Grant
         from dashboard.connections.held import counted_as
 
         counted_as(Grant, "role that a person has on it", "roles that people have on it")
         register(NavItem("Console", "People", "people", "i-people", place=30, verb="people.manage"))
+        search.in_modules.name("dashboard.accounts.people")

@@ -8,7 +8,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -19,6 +19,7 @@ from dashboard.accounts.door import forget_failures
 from dashboard.accounts.gate import require
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
+from dashboard.accounts.search import Search, SearchKind, register
 from dashboard.accounts.sessions import end_sessions
 from dashboard.audit.log import record
 
@@ -123,3 +124,10 @@ def _record(actor: Actor, user: User, before: dict[str, object], *, password_cha
         before=before,
         after=after,
     )
+
+
+def _for_admins(search: Search) -> QuerySet[User]:
+    return User.objects.order_by("username") if search.actor.may(VERB) else User.objects.none()
+
+
+register(SearchKind("People", "i-people", 60, "person", _for_admins, ("username__icontains", "email__icontains")))

@@ -62,13 +62,15 @@ def visible(request: HttpRequest) -> frozenset[int] | None:
     return access_of(request).connections if user is not None and user.is_authenticated else None
 
 
-def seen(request: HttpRequest, model: type[Seen]) -> QuerySet[Seen]:
-    """Return the rows of a model that belong to connections which this person may see.
+def seen(request: HttpRequest, model: type[Seen], scope: Connection | None = None) -> QuerySet[Seen]:
+    """Return the rows of a model that belong to connections which this person may see, or to `scope` alone of those.
 
     Views read through this alone. A model belongs to the connections that its own fields name, or those of a row that
     it points to; one without any is a TypeError.
     """
     numbers, paths = visible(request), _paths_to_connection(model)
+    if scope is not None:
+        numbers = frozenset({scope.pk}) if numbers is None else numbers & {scope.pk}
     rows: QuerySet[Seen] = model._default_manager.all()
     if numbers is None:
         return rows

@@ -9,15 +9,19 @@ class AlertsConfig(AppConfig):
 
     def ready(self) -> None:
         from dashboard.accounts.scope import owned_by
+        from dashboard.accounts.search import SearchKind
+        from dashboard.accounts.search import register as register_search
         from dashboard.alerts import problems
         from dashboard.alerts.matching import ensure_default_rules
         from dashboard.alerts.models import Alert, Rule
-        from dashboard.alerts.queries import nav_count
+        from dashboard.alerts.queries import find_alerts, nav_count
         from dashboard.connections.held import counted_as
         from dashboard.web.navigation import NavItem, register
 
         problems.in_modules.name("dashboard.alerts.own_health")
         register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))
+        kind = SearchKind("Alerts", "i-alert", 20, "alert", find_alerts, (), list_name="alerts", at_rest=True)
+        register_search(kind)
         counted_as(Rule, "alert rule", "alert rules")
         owned_by(alert_id=lambda alert_id: Alert.objects.filter(pk=alert_id).values_list("connection_id", flat=True))
         post_migrate.connect(ensure_default_rules, sender=self)

@@ -6,6 +6,8 @@ from typing import Annotated, TypedDict
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from dashboard.accounts.scope import seen
+from dashboard.accounts.search import Search
 from dashboard.alerts.models import Alert, AlertState, Member
 from dashboard.alerts.problems import kind_named
 from dashboard.commands import document_of
@@ -71,6 +73,13 @@ def kinds_there_are(connection: int | None) -> list[tuple[str, str]]:
     names = alerts(AlertFilter("", connection=connection)).order_by().values_list("kind", flat=True).distinct()
     known = ((name, kind.words) for name in names if (kind := kind_named(name)))
     return sorted(known, key=lambda pair: pair[1])
+
+
+def find_alerts(search: Search) -> QuerySet[Alert]:
+    """Those that the list finds and that are not resolved, worst first; without words only those that are open."""
+    connection = search.connection.pk if search.connection else None
+    rows = alerts(AlertFilter("active" if search.words else "open", search.words, connection=connection))
+    return (rows & seen(search.request, Alert)).order_by("rank", "since", "id")
 
 
 def nav_count(connection: int | None) -> NavCount | None:

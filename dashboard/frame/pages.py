@@ -5,14 +5,18 @@ from dataclasses import fields, replace
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from dashboard.accounts.actor import Actor
 from dashboard.accounts.door import PASSWORD_ACTS
 from dashboard.accounts.roles import PERMISSIONS
-from dashboard.accounts.scope import choose_connection
+from dashboard.accounts.scope import choose_connection, current_connection
+from dashboard.accounts.search import ONLY_ACTS, ONLY_TABLES, Search, SearchGroup, SearchHit, found
 from dashboard.accounts.views import safe_path
 from dashboard.audit.queries import OUTCOMES, AuditFilter, audit_page, export_rows
 from dashboard.audit.sentences import says
+from dashboard.frame.context import Console
 from dashboard.jobs.models import Job
 from dashboard.web.exports import export
 from dashboard.web.paging import as_typed, choose_size
@@ -35,6 +39,28 @@ def states(request: HttpRequest) -> HttpResponse:
         ("Messages", MESSAGES),
     )
     return render(request, "states.html", {"vocabulary": vocabulary})
+
+
+@require_safe
+def find(request: HttpRequest) -> HttpResponse:
+    """Find anything by ?q; `>` in front asks for acts alone, `@` for tables alone.
+
+    Context of `find.html`: `groups` (accounts.search.SearchGroup), `typed`, `words` (that without its
+    sign), `in_dialog`: the hits are options of the dialog's field.
+    """
+    typed = as_typed(request.GET.get("q", ""))
+    sign = typed[:1] if typed[:1] in {ONLY_ACTS, ONLY_TABLES} else ""
+    words = typed.removeprefix(sign).strip()
+    search = Search(request, Actor.from_request(request), current_connection(request), words)
+    in_dialog = bool(getattr(request, "htmx", False))
+    groups = [*found(search, sign), SearchGroup("Pages", "i-right", [] if sign or not words else _pages(search))]
+    context = {"typed": typed, "words": words, "groups": [one for one in groups if one.hits], "in_dialog": in_dialog}
+    return render(request, "find.html#update" if in_dialog else "find.html", context)
+
+
+def _pages(search: Search) -> list[SearchHit]:
+    pages = (item for item in Console(search.request).pages if search.names(item.label))
+    return [SearchHit(item.label, reverse(item.url_name), item.group) for item in pages]
 
 
 @require_POST

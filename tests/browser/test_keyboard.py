@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dashboard.accounts.roles import Role
+from tests.browser.test_accessibility import judged
 from tests.lazily import lazily
 
 if TYPE_CHECKING:
@@ -91,3 +92,37 @@ def test_picked_rows_bring_a_bar_that_leads_to_what_will_be_touched(visit, javas
     publish.press("Enter")
     expect(page.locator("main")).to_contain_text("Of 2 tables that you picked")
     expect(page.locator("main")).to_contain_text("1 table will be touched")
+
+
+def test_a_table_is_found_opened_and_its_path_copied_by_keyboard(visit):
+    visitor = visit()
+    visitor.sign_in(Role.VIEWER)
+    page = visitor.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    page.locator("#q").focus()
+    page.keyboard.type("?")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Find")
+    expect(field).to_be_focused()
+    page.keyboard.type("order_items")
+    hit = page.get_by_role("option", name="sales.order_items")
+    expect(hit).to_have_attribute("aria-selected", "true")
+    assert field.get_attribute("aria-activedescendant") == hit.get_attribute("id")
+    assert judged(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(hit).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(hit).to_have_attribute("aria-selected", "false")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("sales.order_items")
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Copy the path").press("Enter")
+    expect(page.locator("#announce")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("code.pick").first.inner_text()

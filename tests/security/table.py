@@ -49,6 +49,7 @@ RULES = {
     "end-own-sessions": Rule(N, V),
     "scope": Rule(N, V, silent=True),
     "states": Rule(V, N),
+    "find": Rule(V, N),
     "audit": Rule(V, N),
     # People.
     "people": Rule(A, N),

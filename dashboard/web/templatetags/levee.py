@@ -1,5 +1,6 @@
 """The small parts of every page: icons, state badges, times and numbers. A builtin: templates need no load tag."""
 
+import shlex
 from datetime import UTC, datetime
 from json import dumps
 
@@ -10,6 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from dashboard.command_names import ON_PAGES
 from dashboard.web import text
 from dashboard.web.paging import Sort
 from dashboard.web.states import look_of
@@ -70,6 +72,33 @@ def coded(said: str) -> SafeString:
     """Write what stands in back-ticks as code; escaped like any text."""
     parts = enumerate(said.split("`"))
     return format_html_join("", "{}", ((format_html("<code>{}</code>", one) if at % 2 else one,) for at, one in parts))
+
+
+@register.simple_tag
+def copy(what: str) -> SafeString:
+    """A button that copies the text of the element before it; `what` says which, such as: the path."""
+    return format_html('<button class="copy" type="button" aria-label="Copy {}">{}</button>', what, icon("i-copy"))
+
+
+@register.simple_tag(takes_context=True)
+def shell_command(context: Context) -> str:
+    """Write the command line that shows or does what this page does; empty where there is none."""
+    match = context["request"].resolver_match if "request" in context else None
+    page = f"{match.url_name} {match.kwargs.get('operation', '')}".strip() if match else ""
+    try:
+        words = [_with_value(word, context) for word in ON_PAGES.get(page, "").split()]
+    except template.VariableDoesNotExist:  # a page of an error at that address
+        return ""
+    return "" if not words or "!" in words else " ".join(["levee", *filter(None, words)])
+
+
+def _with_value(word: str, context: Context) -> str:
+    """A word of ON_PAGES with the value of its variable, quoted for a shell; empty where that is."""
+    before, has_variable, name = word.rstrip("}").partition("{")
+    if not has_variable:
+        return word
+    value = template.Variable(name).resolve(context)
+    return f"{before}{shlex.quote(str(value)) if before != '!' else ''}" if value else ""
 
 
 @register.simple_tag

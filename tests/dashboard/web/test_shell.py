@@ -1,12 +1,15 @@
 """The frame around every page: navigation, scope, theme, read-only mode, and nothing inline anywhere."""
 
 import re
+import shlex
 import uuid
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
 from django.conf import settings as deployed
+from django.core.management import get_commands, load_command_class
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -14,6 +17,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from dashboard.accounts.roles import Role
+from dashboard.command_names import ON_PAGES
 from dashboard.frame.errors import page_above
 from dashboard.jobs.beats import SILENT_AFTER, note_beat
 from dashboard.web.states import LAKE
@@ -23,6 +27,7 @@ from tests.dashboard.jobs.builders import job
 from tests.dashboard.test_addresses import routes
 from tests.dashboard.web.markup import flat
 from tests.security.table import RULES, Least
+from tests.security.world import World
 
 pytestmark = pytest.mark.django_db
 
@@ -117,3 +122,38 @@ def test_a_stranger_is_not_told_the_worst_state_by_the_icon(client: Client) -> N
     assert grey in flat(client.get("/login/"))
     assert red not in flat(client.get("/login/"))
     assert red in flat(signed_in(Role.VIEWER).get("/tables/"))
+
+
+def named_command(client: Client, path: str) -> str:
+    line = re.search(r'<p id="shell">In a shell: <code>(.*?)</code>', flat(client.get(path)))
+    return unescape(line[1]) if line else ""
+
+
+def parsed(line: str) -> dict[str, Any]:
+    """The arguments as the command itself reads them; a command that does not exist, or refuses them, raises."""
+    name, command, *words = shlex.split(line)
+    assert name == "levee"
+    app = get_commands()[command]
+    return vars(load_command_class(str(app), command).create_parser("levee", command).parse_args(words))
+
+
+def test_the_command_that_a_page_names_can_be_given() -> None:
+    world, client = World(words="it's $HOME"), signed_in(Role.ADMIN)
+    read = {}
+    for page in ON_PAGES:
+        name, _, operation = page.partition(" ")
+        path = world.path(name)
+        read[page] = parsed(named_command(client, path.replace("enable", operation) if operation else path))
+    assert read["table"]["uri"] == world.table.uri == "s3a://lake/sales/it's $HOME"
+    assert read["backup-run"]["run"] == str(world.runs["backup-run"].pk)
+
+
+def test_filters_are_in_the_command_or_there_is_none() -> None:
+    client = signed_in(Role.ADMIN)
+    make_table()
+    given = parsed(named_command(client, "/tables/?state=blocked&q=-%20%24(x)"))
+    assert (given["state"], given["search"]) == ("blocked", "- $(x)")
+    update = client.get("/tables/?state=blocked", headers={"HX-Request": "true", "HX-Target": "results"})
+    assert "levee tables --state=blocked" in flat(update)
+    for path in ("/tables/?state=gone", "/audit/?text=x", "/jobs/?q=x", "/alerts/?q=x", "/me/", "/tables/999/"):
+        assert named_command(client, path) == "", path
