@@ -41,7 +41,7 @@ bench: check-setup ## measure against the peers
 	@$(VENV_PYTHON) -m benchmarks $(ARGS)
 
 screens: check-setup ## take pictures of the main pages of the sandbox into docs/screens/, while `make run` serves it
-	@$(VENV_PYTHON) -m tools.screens
+	@$(VENV_PYTHON) -m tests.browser.screens
 
 lock: setup ## compile requirements/*.in to *.txt with hashes
 	@$(VENV_PYTHON) -m tools.lock

@@ -44,6 +44,7 @@ ON_PAGES: Mapping[str, str] = {
     "tables": "tables --state={chosen.state} --search={chosen.q} --connection={chosen.connection}"
     " !{chosen.beyond_command}",
     "table": "table {table.uri}",
+    "table-history": "history {table.uri}",
     "table-entries": "table {table.uri}",
     "table-rescue": "rescue list --table={table.uri}",
     "table-doctor": "doctor - --table={table.uri}",
@@ -61,6 +62,7 @@ ON_PAGES: Mapping[str, str] = {
     "backup-run": "backup show {run.pk}",
     "jobs": "jobs --state={wanted.state} --kind={wanted.kind} !{wanted.text} !{wanted.by}",
     "job": "job {job.pk}",
+    "deadlines": "deadlines !{narrows}",
     "alerts": "alerts --state={chosen.state} !{chosen.narrows}",
     "audit": "audit --actor={wanted.actor} --outcome={wanted.outcome} !{wanted.action} !{wanted.target} !{wanted.text}"
     " !{wanted.since} !{wanted.until}",

@@ -49,21 +49,23 @@ document.addEventListener("htmx:after:request", (event) => offline(isGatewayFaul
 window.addEventListener("offline", () => offline(true));
 window.addEventListener("online", () => offline(false));
 
-// What was typed into a form that could not be sent is there again when its page opens: this tab keeps it until a page
-// opens from the form's, as after every answer. Neither passwords nor a writer's pasted settings, which may hold keys.
+// What was typed into a form that was not taken is there again when its page opens, as after a sign-in or a connection
+// that was lost: this tab keeps it until another page opens from the form's. Neither passwords nor a writer's pasted
+// settings, which may hold keys.
 const thisPage = location.href.split("#")[0];
+const isSignIn = /^\/(login|prove)\//.test(location.pathname);
 const fieldsOf = (form) =>
   [...form.elements].filter((one) => one.name && one.name !== "text" && !/hidden|password|file|submit|button/.test(one.type));
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method !== "post" || form.hasAttribute("hx-post")) return;
+  if (form.method !== "post" || form.hasAttribute("hx-post") || isSignIn) return;
   const typed = fieldsOf(form).map((one) => [one.value, one.checked]);
   sessionStorage.setItem("typed", JSON.stringify([thisPage, [...document.forms].indexOf(form), typed]));
 });
 document.addEventListener("DOMContentLoaded", () => {
   const [page, number, typed] = JSON.parse(sessionStorage.getItem("typed") ?? "[]");
   const cameBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
-  if (document.referrer === page && !cameBack) return sessionStorage.removeItem("typed");
+  if (document.referrer === page && !cameBack && !isSignIn) return sessionStorage.removeItem("typed");
   const fields = page === thisPage && document.forms[number] ? fieldsOf(document.forms[number]) : [];
   if (fields.length !== typed?.length) return;
   fields.forEach((one, at) => {

@@ -8,10 +8,9 @@ from django.utils.html import format_html
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.accounts.scope import seen
-from dashboard.accounts.typed import page_before
 from dashboard.accounts.views import safe_path
 from dashboard.jobs.models import Job
-from dashboard.web.answers import SeeOther
+from dashboard.web.answers import SeeOther, page_before
 
 
 def addressed_table(request: HttpRequest, table_id: int) -> DeltaTable:

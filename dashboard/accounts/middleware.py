@@ -14,21 +14,19 @@ from django.urls import reverse
 from dashboard.accounts.gate import FreshSignInNeeded
 from dashboard.accounts.scope import require_visible
 from dashboard.accounts.sessions import note_use
-from dashboard.accounts.typed import keep, page_before, put_back
+from dashboard.web.answers import page_before
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class SignInMiddleware(LoginRequiredMiddleware):
-    """Sends strangers to the sign-in page. Whoever sent a form comes back to its page, with what was typed."""
+    """Sends strangers to the sign-in page. Whoever sent a form comes back to the form's page."""
 
     def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseRedirect:
         if request.method != "POST":
             return super().handle_no_permission(request, view_func)
         field = self.get_redirect_field_name(view_func)
-        response = redirect_to_login(page_before(request) or "/", self.get_login_url(view_func), field)
-        keep(request, response)
-        return response
+        return redirect_to_login(page_before(request) or "/", self.get_login_url(view_func), field)
 
 
 class SessionMiddleware:
@@ -40,10 +38,7 @@ class SessionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.user.is_authenticated:
             note_use(request)
-        response = self.get_response(request)
-        if request.user.is_authenticated:
-            put_back(request, response)
-        return response
+        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: object, args: Sequence[Any], parts: dict[str, object]
@@ -57,13 +52,5 @@ class SessionMiddleware:
         """Send who may, but typed the password too long ago, to type it again and come back."""
         if not isinstance(exception, FreshSignInNeeded):
             return None
-        if request.method in {"GET", "HEAD"}:
-            return _to_prove(request.get_full_path())
-        response = _to_prove(page_before(request))
-        keep(request, response)
-        return response
-
-
-def _to_prove(back: str) -> HttpResponse:
-    """The way to the page that asks for the password; it checks `back` itself."""
-    return redirect(f"{reverse('prove')}?{urlencode({'next': back})}")
+        here = request.get_full_path() if request.method in {"GET", "HEAD"} else page_before(request)
+        return redirect(f"{reverse('prove')}?{urlencode({'next': here})}")

@@ -9,11 +9,9 @@ from typing import Annotated, TypedDict
 from django.conf import settings
 from django.db.models import F, Min, Q, QuerySet
 from django.urls import reverse
-from django.utils import timezone
 
 from dashboard.commands import document_of
 from dashboard.deadlines.models import Due, DueKind, DueSource
-from dashboard.web.navigation import NavCount
 from dashboard.web.states import look_of
 from dashboard.web.text import one_line
 
@@ -70,11 +68,6 @@ def due_soon(connection: int | None, now: datetime) -> DueSoon | None:
     """Return what needs somebody within 7 days, None for nothing: one query."""
     rows = list(_soon(connection, now)[:MOST_COUNTED])
     return DueSoon(len(rows), rows[0], _worst(due.state for due in rows)) if rows else None
-
-
-def nav_count(connection: int | None) -> NavCount | None:
-    soon = due_soon(connection, timezone.now())
-    return NavCount(soon.worst, soon.count) if soon else None
 
 
 def _soon(connection: int | None, now: datetime) -> QuerySet[Due]:

@@ -1,9 +1,19 @@
 """Answers of pages that no framework has."""
 
-from django.http import HttpResponseRedirect
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponseRedirect
 
 
 class SeeOther(HttpResponseRedirect):
     """303: what was posted is done; read the result there."""
 
     status_code = 303
+
+
+def page_before(request: HttpRequest) -> str:
+    """Return the page of this console whose form was sent, as path and query; "" where the browser does not say."""
+    before = urlsplit(request.headers.get("Referer", ""))
+    if before.netloc != request.get_host():
+        return ""
+    return f"{before.path}?{before.query}" if before.query else before.path

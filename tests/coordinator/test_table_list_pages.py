@@ -237,7 +237,7 @@ def test_the_list_takes_the_same_number_of_queries_for_one_row_and_for_fifty(cli
             client.get("/tables/?size=50")
         return len(captured)
 
-    assert queries_after_adding(1) == queries_after_adding(49) <= 27
+    assert queries_after_adding(1) == queries_after_adding(49) <= 26
 
 
 def test_exports_hold_the_whole_query_and_csv_no_formulas(client: Client) -> None:

@@ -58,7 +58,7 @@ def test_a_poll_moves_nothing_and_ends_with_its_job(chromium: "Browser", live_se
     page.close()
 
 
-def test_a_lost_connection_is_said_until_it_is_back_and_loses_nothing_typed(
+def test_a_lost_connection_is_said_until_it_is_back_and_nothing_typed_is_lost_with_it_or_the_session(
     chromium: "Browser", live_server: LiveServer, running: Job
 ) -> None:
     context = chromium.new_context()
@@ -77,5 +77,12 @@ def test_a_lost_connection_is_said_until_it_is_back_and_loses_nothing_typed(
     page.wait_for_url("chrome-error://**")
     context.set_offline(False)
     page.goto(f"{live_server.url}/stores/new/")
+    expect(page.locator("#tags")).to_have_value("team=lake")
+    context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Show the calls").click()
+    page.fill("#username", Role.OPERATOR.value)
+    page.fill("#password", PASSWORD)
+    page.click("button.primary")
+    page.wait_for_url(f"{live_server.url}/stores/new/")
     expect(page.locator("#tags")).to_have_value("team=lake")
     context.close()
