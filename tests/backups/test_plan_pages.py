@@ -108,7 +108,7 @@ def test_policies_are_shown_for_the_real_names_in_each_form(form, word):
     html = unescape(signed_in(Role.VIEWER).get(f"{PAGE}policies/?form={form}").content.decode())
     assert word in html
     names = ("acme-lake-prod", "acme-vault", "acme-manifests", "levee-batch-lake-nightly", "SOURCE_ACCOUNT_ID")
-    for said in (*names, "add these statements to what is there"):
+    for said in (*names, "add the statements to what is there"):
         assert said in html
     Connection.objects.filter(name="prod").update(role_arn="arn:aws:iam::111111111111:role/levee")
     Plan.objects.update(role_arn="arn:aws:iam::222222222222:role/batch/copies")

@@ -25,7 +25,7 @@ def test_from_sign_in_to_the_end_of_a_job(visit, javascript):
     visitor.open("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     visitor.sign_in(Role.OPERATOR)
-    expect(page.get_by_role("link", name=HEALTHY, exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name=LOST_FILE, exact=True)).to_be_visible()
 
     page.get_by_role("list", name="Filter by state").get_by_role("link", name="Blocked").click()
     page.wait_for_url("**state=blocked**")

@@ -177,5 +177,5 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     assert client.post(f"{page}stop/").status_code == 303
     stopped = body(client.get(page))
     assert "<b>Cancelled</b>" in stopped
-    assert "hx-get" not in stopped
+    assert "every 10s" not in stopped
     assert "TTL is being moved" not in body(client.get(f"/stores/{store.pk}/"))
