@@ -13,10 +13,10 @@ from dashboard.deadlines.models import Due, DueKind
 
 
 def objectives(now: datetime) -> Iterator[Due]:
-    """What has passed already is told by its alert; a plan that was never started has no objective to pass."""
+    """A plan that was never started has no objective to pass."""
     for plan in plans_in_scope(None).order_by("pk"):
         stands, newest = copy_age(plan, now), plan.runs.select_related("plan").first()
-        if stands.since is None or stands.is_past or newest is None:
+        if stands.since is None or newest is None:
             continue
         at, page = stands.since + stands.objective, reverse("backup-plan", args=[plan.name])
         stops, path = _way(newest) or ("Start a run: none is scheduled before.", page)
@@ -28,7 +28,7 @@ def objectives(now: datetime) -> Iterator[Due]:
             kind=DueKind.BACKUP,
             at=at,
             state="info" if stops.startswith("Nothing needed") else "attention",
-            happens=f"{plan.name} passes its objective",
+            happens=f"{plan.name} {'has passed' if stands.is_past else 'passes'} its objective",
             lost=f"{held}: what came later is in none.",
             stops=stops,
             act_path=path,

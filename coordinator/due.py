@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 
-from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, TableFinding, TtlMigration
+from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, ObservationPass, TableFinding, TtlMigration
 from coordinator.observation.settings_of_aws import MOST_DEADLINES
 from coordinator.protocols.deadlines import AtRisk
 from coordinator.protocols.judgement import unread_facts
@@ -17,7 +17,7 @@ from coordinator.protocols.stores import TTL_ATTRIBUTE
 from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted, thousands, verb
 from coordinator.queries.deadlines import DeadlineRow, deadlines_of
-from coordinator.queries.next_step import next_step
+from dashboard.connections.models import Connection
 from dashboard.deadlines.judging import MOST, register_source
 from dashboard.deadlines.models import Due, DueKind
 
@@ -34,6 +34,10 @@ def expiring_entries(now: datetime) -> Iterator[Due]:
     """Of each table the entry of a version that is not published which TTL may take first."""
     # Of a table in less trouble every entry is published, or has no time to expire.
     tables = DeltaTable.objects.filter(gone_at=None, state_rank__lte=State.NOT_CHECKED.rank)
+    # Entries of a log that is empty only stand in the way of a new table.
+    tables = tables.exclude(
+        pk__in=TableFinding.objects.filter(code="leftover-entries", resolved_at=None).values("table")
+    )
     yield from _unchecked(tables)
     entries = Entry.objects.filter(table__in=tables, published=False, expire_time__isnull=False)
     moving = set(TtlMigration.objects.filter(finished_at=None).values_list("store", flat=True))
@@ -42,27 +46,36 @@ def expiring_entries(now: datetime) -> Iterator[Due]:
         if entry.expires_at and (entry.store_id in moving or _may_expire(entry.store)):
             by_table[entry.table_id].append(entry)
     soonest = list(by_table)[: MOST + 1]  # One more than is kept, so that the rest is told of
-    findings = TableFinding.objects.filter(resolved_at=None, table__in=soonest).order_by("-state_rank", "-pk")
-    worst = {finding.table_id: finding for finding in findings}
     for number in soonest:
-        yield _of_entries(by_table[number], worst.get(number), now)
+        yield _of_entries(by_table[number], now)
 
 
 def _unchecked(tables: "QuerySet[DeltaTable]") -> Iterator[Due]:
-    unchecked = tables.filter(state_rank=State.NOT_CHECKED.rank).order_by().values("connection")
-    for row in unchecked.annotate(name=F("connection__name"), count=Count("pk")):
-        yield Due(
-            key=f"tables:{row['connection']}",
-            kind=DueKind.UNKNOWN,
-            state=State.NOT_CHECKED,
-            happens=f"Unknown: entries of {counted(row['count'], 'table')} not checked",
-            lost="Whether an entry expires over a file that is not there is not known.",
-            stops="See why they are not checked.",
-            act_path=reverse("tables", query={"state": "not_checked", "connection": row["name"]}),
-            subject=row["name"],
-            path=reverse("connection", args=[row["connection"]]),
-            connection_id=row["connection"],
-        )
+    """A row for each connection that was not looked at, or of which not every table was."""
+    looks = ObservationPass.objects.filter(finished_at__isnull=False, error_code="")
+    for one in Connection.objects.exclude(pk__in=looks.values("connection")):
+        yield _not_known(one, "connection", f"{one.name} was not looked at yet", reverse("connection", args=[one.pk]))
+    is_open = Q(state_rank=State.NOT_CHECKED.rank) | Q(entries__code="unknown", entries__expire_time__isnull=False)
+    numbers = tables.filter(is_open).order_by().values("connection").annotate(count=Count("pk", distinct=True))
+    counts = dict(numbers.values_list("connection", "count"))
+    for one in Connection.objects.filter(pk__in=counts):
+        path = reverse("tables", query={"state": "not_checked", "connection": one.name})
+        yield _not_known(one, "tables", f"entries of {counted(counts[one.pk], 'table')} not checked", path)
+
+
+def _not_known(connection: Connection, key: str, what: str, act_path: str) -> Due:
+    return Due(
+        key=f"{key}:{connection.pk}",
+        kind=DueKind.UNKNOWN,
+        state=State.NOT_CHECKED,
+        happens=f"Unknown: {what}",
+        lost="Whether an entry expires over a file that is not there is not known.",
+        stops="See why they are not checked.",
+        act_path=act_path,
+        subject=connection.name,
+        path=reverse("connection", args=[connection.pk]),
+        connection=connection,
+    )
 
 
 def _may_expire(store: CommitStore) -> bool:
@@ -70,7 +83,7 @@ def _may_expire(store: CommitStore) -> bool:
     return store.facts.get("ttl_status") != "DISABLED" and store.ttl_attribute in ("", TTL_ATTRIBUTE)
 
 
-def _of_entries(entries: Sequence[Entry], finding: TableFinding | None, now: datetime) -> Due:
+def _of_entries(entries: Sequence[Entry], now: datetime) -> Due:
     first, table = entries[0], entries[0].table
     at, version = first.expires_at, thousands(first.version)
     expires = "may go at any moment" if at and at <= now else "expires"
@@ -81,7 +94,6 @@ def _of_entries(entries: Sequence[Entry], finding: TableFinding | None, now: dat
         lost += f" {counted(more, 'more entry', 'more entries')} of the table {verb(more, 'follows', 'follow')}."
     if not first.store.ttl_attribute:
         lost += " If TTL is on: how it stands was not read."
-    step = next_step(finding) if finding else None
     return _due(
         "table",
         table,
@@ -89,10 +101,10 @@ def _of_entries(entries: Sequence[Entry], finding: TableFinding | None, now: dat
         kind=DueKind.ENTRY,
         at=at,
         state=table.state,
-        happens=f"Entry {version} {expires}, and {first.version}.json is not there",
+        happens=f"Entry {version} {expires}, and …{first.version}.json is not there",
         lost=lost,
-        stops=step.says if step and step.says else "Nothing that Levee knows of: see the table.",
-        act_path=step.path if step else "",
+        stops=f"What the table's page says to do about version {version}.",
+        act_path=reverse("table-commit", args=[table.pk, first.version]),
     )
 
 

@@ -56,19 +56,20 @@ const thisPage = location.href.split("#")[0];
 const isSignIn = /^\/(login|prove)\//.test(location.pathname);
 const fieldsOf = (form) =>
   [...form.elements].filter((one) => one.name && one.name !== "text" && !/hidden|password|file|submit|button/.test(one.type));
+const person = document.querySelector(".nav .me b")?.textContent;
+const nameOf = (form) => [form.action, ...fieldsOf(form).map((one) => one.name)].join(" ");
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post" || form.hasAttribute("hx-post") || isSignIn) return;
   const typed = fieldsOf(form).map((one) => [one.value, one.checked]);
-  sessionStorage.setItem("typed", JSON.stringify([thisPage, [...document.forms].indexOf(form), typed]));
+  sessionStorage.setItem("typed", JSON.stringify([thisPage, person, nameOf(form), typed]));
 });
 document.addEventListener("DOMContentLoaded", () => {
-  const [page, number, typed] = JSON.parse(sessionStorage.getItem("typed") ?? "[]");
+  const [page, typist, name, typed] = JSON.parse(sessionStorage.getItem("typed") ?? "[]");
   const cameBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
   if (document.referrer === page && !cameBack && !isSignIn) return sessionStorage.removeItem("typed");
-  const fields = page === thisPage && document.forms[number] ? fieldsOf(document.forms[number]) : [];
-  if (fields.length !== typed?.length) return;
-  fields.forEach((one, at) => {
+  const form = page === thisPage && typist === person && [...document.forms].find((one) => nameOf(one) === name);
+  if (form) fieldsOf(form).forEach((one, at) => {
     if (/checkbox|radio/.test(one.type)) one.checked = typed[at][1];
     else one.value = typed[at][0];
   });

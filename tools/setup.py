@@ -5,6 +5,7 @@ own Python, before any package is there.
 """
 
 import argparse
+import fcntl
 import hashlib
 import os
 import shlex
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         require_java()
+        lock = (CHECKOUT / ".venv.lock").open("w")  # held until this process ends: two makes may begin at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not _is_installed(for_tests=options.tests):
             name = TESTS if options.tests else RUNS
             _install_packages(name)

@@ -82,12 +82,6 @@ def listed(events: Events, window: Window, kind: str, words: str = "") -> list[E
     return sorted(found, key=lambda event: event.place, reverse=True)
 
 
-def newest(table: DeltaTable) -> datetime | None:
-    """When something happened last, None where nothing is known to have happened."""
-    events = events_of(table, Window(BEGINNING, datetime.now(UTC)), sees_audit=True, most=1)
-    return max((event.until or event.at for same in events.values() for event in same), default=None)
-
-
 def document(event: Event) -> HistoryEventDocument:
     """An event as `history --json` and the CSV have it."""
     return document_of(HistoryEventDocument, event, path=event.href)

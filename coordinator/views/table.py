@@ -3,7 +3,6 @@
 from datetime import UTC, timedelta
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -24,7 +23,6 @@ from coordinator.versions import entry_row
 from coordinator.views.addressed import addressed_table, stay
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import visible
-from dashboard.web.exports import export
 from dashboard.web.paging import as_typed, choose_size
 
 RANGES = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
@@ -109,7 +107,7 @@ def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
 
 
 @require_safe
-def history(request: HttpRequest, table_id: int) -> HttpResponseBase:
+def history(request: HttpRequest, table_id: int) -> HttpResponse:
     """What happened within ?range up to ?until, as a chart and as a list that ?kind and ?q narrow; ?format=csv exports
     the list.
     """
@@ -123,8 +121,6 @@ def history(request: HttpRequest, table_id: int) -> HttpResponseBase:
     events = past.events_of(table, window, sees_audit=visible(request) is None)
     words, (after, size) = as_typed(request.GET.get("q", "")), _place(request)
     rows = past.listed(events, window, chosen["kind"], words)
-    if request.GET.get("format") == "csv":
-        return export(map(past.document, rows), "csv", f"{table.name}-history")
     rest = [row for row in rows if not after or row.place < after]
     following = rest[size - 1].place if len(rest) > size else ""
     drawn, is_empty = past.folded(table, window, events), not any(events.values())
@@ -137,7 +133,6 @@ def history(request: HttpRequest, table_id: int) -> HttpResponseBase:
         "cut": [(KINDS[kind], same[-1].at) for kind, same in events.items() if len(same) == past.MOST],
         "chart": chart_of(drawn, window, table.first_seen_at),
         "is_folded": drawn is not events,
-        "newest": past.newest(table) if is_empty else None,
         "is_empty": is_empty,
         "page": {"rows": rest[:size], "next_after": following, "is_first": not after, "size": size},
     }

@@ -1,14 +1,13 @@
 """What writers and readers of a table need: settings of their sessions, and which engines may touch it."""
 
 import shlex
-from collections.abc import Iterator, Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
+from coordinator.coordination.compatibility import ReadSupport, WriteSupport, matrix
 from coordinator.coordination.conf_documents import conf_document
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.least_policies import PolicyPlace
@@ -73,7 +72,7 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     coordinated = mechanism is Mechanism.COORDINATED_COMMITS
     rows = matrix(mechanism, table.reader_features, table.writer_features)
     context = {
-        "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write], alike) for row, *alike in _alike(rows)],
+        "engines": [(row, READ_LOOKS[row.read], WRITE_LOOKS[row.write]) for row in rows],
         "stale": sum(row.read is ReadSupport.STALE for row in rows),
         "never": sum(row.write is WriteSupport.NEVER for row in rows),
         "leftovers": [] if coordinated else [one for one in LEFT_BEHIND if one in table.features],
@@ -83,14 +82,6 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
         "note": NOTE,
     }
     return render(request, "coordinator/table_compatibility.html", frame(table, "compatibility") | context)
-
-
-def _alike(rows: Sequence[EngineSupport]) -> Iterator[tuple[EngineSupport, ...]]:
-    """Engines of which the same is to be said, together where the first of them stands."""
-    same: dict[tuple[str, ...], list[EngineSupport]] = {}
-    for row in rows:
-        same.setdefault((row.read, row.write, row.reason, row.mark), []).append(row)
-    return ((found[0], *found) for found in same.values())
 
 
 def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, object]:

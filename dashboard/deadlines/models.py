@@ -19,7 +19,7 @@ class Due(models.Model):
 
     source = models.CharField(max_length=32)
     key = models.CharField(max_length=100, unique=True)  # The same for as long as it lasts
-    kind = models.CharField(max_length=16, choices=DueKind.choices)
+    kind = models.CharField(max_length=16)
     at = models.DateTimeField(null=True)
     state = models.CharField(max_length=16)  # dashboard.web.states; "info" needs nobody
     happens = models.TextField()

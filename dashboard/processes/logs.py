@@ -24,7 +24,7 @@ class LogFile:
         with suppress(OSError):
             if self.path.exists() and self.path.stat().st_size > MOST_BYTES:
                 self._put_aside()
-            with self.path.open("a") as file:
+            with self.path.open("a", encoding="utf-8", errors="replace") as file:
                 file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}\n")
 
     def _put_aside(self) -> None:

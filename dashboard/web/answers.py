@@ -13,7 +13,10 @@ class SeeOther(HttpResponseRedirect):
 
 def page_before(request: HttpRequest) -> str:
     """Return the page of this console whose form was sent, as path and query; "" where the browser does not say."""
-    before = urlsplit(request.headers.get("Referer", ""))
+    try:
+        before = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return ""
     if before.netloc != request.get_host():
         return ""
     return f"{before.path}?{before.query}" if before.query else before.path

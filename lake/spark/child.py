@@ -14,7 +14,7 @@ from threading import Lock, Thread
 
 from lake.spark.messages import Json, SparkJob, decode, encode
 from lake.spark.settings import WorkerSettings, environment, session_conf
-from lake.spark.worker_log import log_file
+from lake.spark.worker_log import log_file, remove_old
 
 END_SECONDS = 20.0
 
@@ -31,6 +31,7 @@ class Child:
         folder = home / "spark"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._log = log_file(home)
+        remove_old(folder)
         self._scratch = Path(tempfile.mkdtemp(prefix="worker-", dir=folder))
         option = f"-XX:SharedArchiveFile={archive} -Xshare:auto" if archive else ""
         self._process = self._spawn(environment(settings))
@@ -62,7 +63,7 @@ class Child:
     def last_words(self) -> str:
         """Say how the process ended."""
         code = self._process.returncode or 0
-        return f"signal {-code}" if code < 0 else f"exit code {code}, see spark/worker.log in LEVEE_HOME"
+        return f"signal {-code}" if code < 0 else f"exit code {code}, see spark/{self._log.name} in LEVEE_HOME"
 
     def _spawn(self, variables: dict[str, str]) -> subprocess.Popen[str]:
         with self._log.open("w") as log:

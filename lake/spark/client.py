@@ -128,9 +128,7 @@ class _Attempt:
                 if outcome is not None:
                     return outcome
             self.worker._drop()
-        raise SparkRefused(
-            "The Spark worker ended twice before it took the job up: see spark/worker.log in LEVEE_HOME."
-        )
+        raise SparkRefused(f"The Spark worker ended twice before it took the job up: see {log_file(self.worker.home)}.")
 
     def _ready_child(self) -> Child:
         child = self.worker._child

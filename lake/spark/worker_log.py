@@ -1,11 +1,15 @@
 """What a Spark worker writes beside its messages: Spark's own log, and what libraries print."""
 
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
+from socket import gethostname
 
 from lake.secrets import without_secrets
 
 EVERY_SECONDS = 10.0
+KEPT_SECONDS = 7 * 86_400
 MOST_BYTES, MOST_LINES, LONGEST_LINE = 65_536, 20, 500
 """What one look tells at most: the newest."""
 MOST_OF_JOB = 400
@@ -13,7 +17,16 @@ MOST_OF_JOB = 400
 
 
 def log_file(home: Path) -> Path:
-    return home / "spark" / "worker.log"
+    """Of this process alone: another's worker may be at work for other people's jobs."""
+    return home / "spark" / f"worker-{gethostname()}-{os.getpid()}.log"
+
+
+def remove_old(folder: Path) -> None:
+    """Remove the logs to which nothing was added for a week."""
+    for old in folder.glob("worker-*.log"):
+        with suppress(FileNotFoundError):
+            if time.time() - old.stat().st_mtime > KEPT_SECONDS:
+                old.unlink()
 
 
 class LogTail:
@@ -51,6 +64,6 @@ class LogTail:
         lines = [line for line in lines if line.strip() and not line.lstrip().startswith("at ")]
         shown = [without_secrets(line)[:LONGEST_LINE] for line in lines[-MOST_LINES:]]
         if is_cut or len(lines) > MOST_LINES:
-            shown = ["Lines before this are left out: spark/worker.log in LEVEE_HOME has them.", *shown]
+            shown = [f"Lines before this are left out: spark/{self._file.name} in LEVEE_HOME has them.", *shown]
         self._told += len(shown)
         return tuple(shown)

@@ -24,6 +24,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 FIRST = datetime(2026, 11, 23, 4, 5, tzinfo=UTC)
 
 
+def entries():
+    """The rows about entries."""
+    return [told for told in due.expiring_entries(NOW) if told.kind == DueKind.ENTRY]
+
+
 def lost(table, version, expires=FIRST):
     return make_entry(table, version, code="C7", published=False, expire_time=int(expires.timestamp()))
 
@@ -37,18 +42,18 @@ def test_the_first_entry_to_expire_over_a_missing_file_is_the_deadline_of_its_ta
     make_finding(table, "C7", 18, state="blocked")
     make_pending(make_table("s3a://lake/never", state="blocked"))
     lost(make_table("s3a://lake/gone", state="blocked", gone_at=NOW), 42)
-    [told] = due.expiring_entries(NOW)
+    [told] = entries()
     assert (told.at, told.state, told.subject) == (FIRST, "blocked", "sales.orders")
-    assert told.happens == "Entry 17 expires, and 17.json is not there"
+    assert told.happens == "Entry 17 expires, and …17.json is not there"
     assert told.lost.startswith("The next commit takes version 17 with other rows")
     assert "1 more entry of the table follows." in told.lost
-    assert told.stops == "Stop the writers of this table."  # the first step of C7, which is worse than C2
+    assert told.act_path == f"/tables/{table.pk}/commits/17/"
 
 
 def test_below_a_published_version_no_other_commit_takes_the_one_that_is_lost():
     lost(make_table(state="attention", published_version=20), 17, NOW - timedelta(hours=1))
-    [told] = due.expiring_entries(NOW)
-    assert told.happens == "Entry 17 may go at any moment, and 17.json is not there"
+    [told] = entries()
+    assert told.happens == "Entry 17 may go at any moment, and …17.json is not there"
     assert told.lost == "DynamoDB then no longer says which file was accepted as version 17."
 
 
@@ -59,7 +64,7 @@ def test_an_entry_has_a_deadline_unless_ttl_is_known_to_leave_it():
             make_table(f"s3a://lake/a/{name}", state="blocked", store=make_store(name, facts=store_facts(**facts))), 42
         )
     lost(make_table("s3a://lake/a/unread", state="blocked", store=make_store("unread", facts={})), 42)
-    assert {told.subject for told in due.expiring_entries(NOW)} == {"a.on", "a.unread"}
+    assert {told.subject for told in entries()} == {"a.on", "a.unread"}
 
 
 def test_a_move_of_ttl_under_way_may_take_entries():
@@ -67,7 +72,7 @@ def test_a_move_of_ttl_under_way_may_take_entries():
     moving = {"from_attribute": "commitTime", "requested_by_name": "sam", "phase_at": NOW, "next_at": NOW}
     TtlMigration.objects.create(store=store, started_at=datetime(2026, 11, 20, 1, 0, tzinfo=UTC), **moving)
     lost(make_table(state="blocked", store=store), 42)
-    assert [told.at for told in due.expiring_entries(NOW)] == [FIRST]
+    assert [told.at for told in entries()] == [FIRST]
 
 
 def rule_of(table, at, **fields):
@@ -101,4 +106,15 @@ def test_what_was_not_read_is_unknown_beside_what_was_read_before():
     assert (unknown.happens, unknown.stops) == ("Unknown: lifecycle of lake was not read", "Access denied.")
     assert (unknown.kind, known.at) == (DueKind.UNKNOWN, FIRST)
     assert (refused.happens, refused.stops) == ("Unknown: lifecycle of raw was not read", "Access denied to raw.")
-    assert [told.happens for told in due.expiring_entries(NOW)] == ["Unknown: entries of 1 table not checked"]
+    make_entry(make_table("s3a://lake/unsafe", state="unsafe"), code="unknown", published=None, expire_time=1)
+    assert [told.happens for told in due.expiring_entries(NOW)] == [
+        "Unknown: prod was not looked at yet",
+        "Unknown: entries of 2 tables not checked",
+    ]
+
+
+def test_entries_of_an_empty_log_lose_no_commit_when_they_go():
+    table = make_table(state="blocked", published_version=None)
+    lost(table, 57)
+    make_finding(table, "leftover-entries", None, state="blocked")
+    assert entries() == []

@@ -25,18 +25,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("source", models.CharField(max_length=32)),
                 ("key", models.CharField(max_length=100, unique=True)),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("entry", "Entries"),
-                            ("file", "Files and logs"),
-                            ("backup", "Backups"),
-                            ("unknown", "Not known"),
-                        ],
-                        max_length=16,
-                    ),
-                ),
+                ("kind", models.CharField(max_length=16)),
                 ("at", models.DateTimeField(null=True)),
                 ("state", models.CharField(max_length=16)),
                 ("happens", models.TextField()),

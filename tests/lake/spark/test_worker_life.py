@@ -14,6 +14,7 @@ from lake.spark.client import SparkWorker
 from lake.spark.jobs import append_probe, create_table
 from lake.spark.messages import SparkJob, SparkProgress
 from lake.spark.settings import ROOT, LogStore
+from lake.spark.worker_log import log_file
 from sandbox.ground import PROD
 from tests.jvms import JVMS
 from tests.sandboxlake import sandbox_lake
@@ -104,7 +105,7 @@ def test_a_closed_worker_ends_its_job_at_once_with_everything_that_ran_and_leave
     assert time.monotonic() - at < scaled(5)
     assert wait_until(lambda: not living(group))
     assert len(folders - scratch_folders()) == 1
-    assert (worker_home() / "spark" / "worker.log").exists()
+    assert log_file(worker_home()).exists()
 
 
 def test_what_the_check_raises_cancels_the_job_and_is_raised_on(worker: SparkWorker) -> None:
