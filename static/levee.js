@@ -125,6 +125,9 @@ if (field) new MutationObserver(() => {
   field.setAttribute("aria-expanded", String(Boolean(first)));
   choose(first);
 }).observe(document.getElementById("hits"), { childList: true });
+document.addEventListener("htmx:after:settle", () => { // which puts the attributes of the answer back
+  if (field && !chosen()) choose(document.querySelector("#hits [role=option]"));
+});
 
 // A copy button copies what stands before it, and says so.
 document.addEventListener("click", async (event) => {

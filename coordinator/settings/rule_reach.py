@@ -172,7 +172,8 @@ def _sentence(
         return "It reaches no table that is known."
     if not rule.acts:
         return f"It reaches {joined([_WORDS[kind] for kind in kinds])} and deletes no current object."
-    most = max(len(touched) for touched in touches.values())
-    where = f"{joined([_WORDS[kind] for kind in kinds])} of {counted(most, 'table')}"
+    names = {table.prefix for touched in touches.values() for table in touched}
+    whose = names.pop() if len(names) == 1 and all(names) else counted(max(map(len, touches.values())), "table")
+    where = f"{joined([_WORDS[kind] for kind in kinds])} of {whose}"
     only = f", only objects {joined(rule.conditions)}" if rule.conditions else ""
     return f"It {joined([act.in_words for act in rule.acts])}: {where}{only}.{bite_in_words(bites_at, now)}"
