@@ -48,6 +48,23 @@ def test_running_is_set_up_with_its_own_packages_and_tests_with_all(installer: I
     assert installer.asked_by() == installer.asked_by("--tests") == []
 
 
+def locked(name: str) -> dict[str, set[str]]:
+    """Every line of a lock about each package: versions with their markers and hashes."""
+    found: dict[str, set[str]] = {}
+    package = ""
+    for line in (setup.REQUIREMENTS / name).read_text().splitlines():
+        if match := NAME.match(line):
+            package = match[1]
+        if package and not line.strip().startswith("#"):
+            found.setdefault(package, set()).add(line.strip(" \\"))
+    return found
+
+
+def test_a_package_is_locked_for_running_as_it_is_for_the_tests() -> None:
+    tests = locked("dev.txt")
+    assert locked("run.txt") == {package: tests[package] for package in locked("run.txt")}
+
+
 def test_nothing_that_runs_imports_a_package_of_the_tests_alone() -> None:
     installed = {name.lower() for name in NAME.findall((setup.REQUIREMENTS / "run.txt").read_text())}
     owners = {name: {one.lower().replace("_", "-") for one in of} for name, of in packages_distributions().items()}
