@@ -42,7 +42,8 @@ SOUND = """
 WORDING = """
 (most) => {
   const faults = [];
-  const apart = ".dim, code, pre, svg, #results, tbody.group + tbody";  // of lists each row speaks for itself
+  // Of lists each row speaks for itself.
+  const apart = ".dim, code, pre, svg, #results, [aria-labelledby=members], tbody.group + tbody";
   const shown = (element) => element.checkVisibility() && !element.closest(apart);
   const said = (element) => element.textContent.replace(/\\s+/g, " ").trim();
   for (const line of [document.title, ...[...document.querySelectorAll("h1, h2, h3")].map(said)])
