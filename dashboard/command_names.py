@@ -45,6 +45,8 @@ ON_PAGES: Mapping[str, str] = {
     " !{chosen.beyond_command}",
     "table": "table {table.uri}",
     "table-history": "history {table.uri}",
+    "table-commits": "table {table.uri}",
+    "table-commit": "table {table.uri}",
     "table-entries": "table {table.uri}",
     "table-rescue": "rescue list --table={table.uri}",
     "table-doctor": "doctor - --table={table.uri}",
