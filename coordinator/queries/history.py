@@ -11,6 +11,7 @@ from django.urls import reverse
 from coordinator.contract import HistoryEventDocument
 from coordinator.history_chart import Event, Window
 from coordinator.models import DeltaTable, TableFinding
+from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted
 from coordinator.queries.table_page import TARGET_TYPE, jobs_of
 from coordinator.versions import entry_row
@@ -114,9 +115,8 @@ def _finding(row: TableFinding) -> Event:
     has_page = row.version is not None
     href = reverse("table-commit" if has_page else "table", args=[row.table_id, row.version][: 1 + has_page])
     label = f"{row.code} {row.version:,}" if has_page else row.code
-    return Event(
-        "finding", f"finding-{row.pk}", row.opened_at, row.state, row.summary, href, row.resolved_at, "", label
-    )
+    state = "info" if row.state == State.HEALTHY else row.state  # a note, as the table's page has it
+    return Event("finding", f"finding-{row.pk}", row.opened_at, state, row.summary, href, row.resolved_at, "", label)
 
 
 def _jobs(table: DeltaTable, window: Window, most: int) -> list[Event]:
