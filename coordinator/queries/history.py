@@ -35,17 +35,17 @@ _COMPLETE = {True: "complete", False: "incomplete", None: "listed as accepted"}
 Events = Mapping[str, Sequence[Event]]
 
 
-def events_of(table: DeltaTable, window: Window, *, sees_audit: bool, most: int = MOST) -> Events:
-    """Events by kind, at most so many of each. `sees_audit`: whoever asks may open the audit log."""
+def events_of(table: DeltaTable, window: Window, *, sees_audit: bool) -> Events:
+    """Events by kind, at most MOST of each. `sees_audit`: whoever asks may open the audit log."""
     lasted = Q(resolved_at=None) | Q(resolved_at__gt=window.since - ALERT_LAGS)
-    findings = list(table.findings.filter(lasted, opened_at__lte=window.until).order_by("-opened_at")[:most])
+    findings = list(table.findings.filter(lasted, opened_at__lte=window.until).order_by("-opened_at")[:MOST])
     return {
-        "version": _versions(table, window, most),
-        "entry": _entries(table, window, most),
+        "version": _versions(table, window),
+        "entry": _entries(table, window),
         "finding": [_finding(one) for one in findings if not one.resolved_at or one.resolved_at > window.since],
-        "job": _jobs(table, window, most),
-        "act": _acts(table, window, most, sees_audit=sees_audit),
-        "alert": _alerts(table, window, findings, most),
+        "job": _jobs(table, window),
+        "act": _acts(table, window, sees_audit=sees_audit),
+        "alert": _alerts(table, window, findings),
     }
 
 
@@ -84,7 +84,7 @@ def listed(events: Events, window: Window, kind: str, words: str = "") -> list[E
 
 
 def document(event: Event) -> HistoryEventDocument:
-    """An event as `history --json` and the CSV have it."""
+    """An event as `history --json` has it."""
     return document_of(HistoryEventDocument, event, path=event.href)
 
 
@@ -92,9 +92,9 @@ def _within(window: Window, field: str) -> dict[str, datetime]:
     return {f"{field}__gt": window.since, f"{field}__lte": window.until}
 
 
-def _versions(table: DeltaTable, window: Window, most: int) -> list[Event]:
+def _versions(table: DeltaTable, window: Window) -> list[Event]:
     page, found = reverse("table-commits", args=[table.pk]), []
-    for row in table.commits.filter(**_within(window, "modified_at")).order_by("-modified_at")[:most]:
+    for row in table.commits.filter(**_within(window, "modified_at")).order_by("-modified_at")[:MOST]:
         added = f", {counted(row.added_files, 'file')} added" if row.added_files else ""
         told = f"Version {row.version:,}: {row.operation or 'operation not known'}{added}"
         key, at, href = f"version-{row.version:020}", row.modified_at or window.since, f"{page}{row.version}/"
@@ -102,9 +102,9 @@ def _versions(table: DeltaTable, window: Window, most: int) -> list[Event]:
     return found
 
 
-def _entries(table: DeltaTable, window: Window, most: int) -> list[Event]:
+def _entries(table: DeltaTable, window: Window) -> list[Event]:
     page, found = reverse("table-commits", args=[table.pk]), []
-    for row in table.entries.filter(**_within(window, "written_at")).order_by("-written_at")[:most]:
+    for row in table.entries.filter(**_within(window, "written_at")).order_by("-written_at")[:MOST]:
         told, key = f"Entry {row.version:,}: {_COMPLETE[row.complete]}", f"entry-{row.version:020}-{row.pk}"
         at = row.written_at or window.since
         found.append(Event("entry", key, at, entry_row(row).state, told, f"{page}{row.version}/"))
@@ -119,19 +119,19 @@ def _finding(row: TableFinding) -> Event:
     return Event("finding", f"finding-{row.pk}", row.opened_at, state, row.summary, href, row.resolved_at, "", label)
 
 
-def _jobs(table: DeltaTable, window: Window, most: int) -> list[Event]:
+def _jobs(table: DeltaTable, window: Window) -> list[Event]:
     """Whoever sees the table sees its connection, and the jobs of this connection alone."""
     here, found = jobs_of(table).filter(connection=table.connection_id, **_within(window, "created_at")), []
-    for job in here.defer("params", "steps")[:most]:
+    for job in here.defer("params", "steps")[:MOST]:
         told = f"{job.title}. {shortened(job.error_text or job.message, 240)}".strip()
         key, href, by = f"job-{job.pk}", reverse("job", args=[job.pk]), job.requested_by_name
         found.append(Event("job", key, job.created_at, job.shown_state, told, href, job.finished_at, by, job.title))
     return found
 
 
-def _acts(table: DeltaTable, window: Window, most: int, *, sees_audit: bool) -> list[Event]:
+def _acts(table: DeltaTable, window: Window, *, sees_audit: bool) -> list[Event]:
     here = AuditEntry.objects.filter(target_type=TARGET_TYPE, target_id=str(table.pk), **_within(window, "at"))
-    rows = list(here.defer("before", "after", "aws_request_ids").order_by("-pk")[:most])
+    rows = list(here.defer("before", "after", "aws_request_ids").order_by("-pk")[:MOST])
     titles = dict(Job.objects.filter(pk__in={row.job_id for row in rows}).values_list("pk", "title"))
     found = []
     for row in rows:
@@ -144,12 +144,12 @@ def _acts(table: DeltaTable, window: Window, most: int, *, sees_audit: bool) -> 
     return found
 
 
-def _alerts(table: DeltaTable, window: Window, findings: Sequence[TableFinding], most: int) -> list[Event]:
+def _alerts(table: DeltaTable, window: Window, findings: Sequence[TableFinding]) -> list[Event]:
     """The alerts that told of a problem of the table, each for as long as the problem was there."""
     keys = [f"waiting:{table.pk}", *(f"finding:{one.pk}" for one in findings)]
     here = Member.objects.filter(Q(gone_at=None) | Q(gone_at__gt=window.since), since__lte=window.until, key__in=keys)
     found = []
-    for one in here.filter(alert__connection=table.connection_id).select_related("alert").order_by("-since")[:most]:
+    for one in here.filter(alert__connection=table.connection_id).select_related("alert").order_by("-since")[:MOST]:
         at, name = max(one.alert.opened_at, one.since), one.alert.title or one.headline
         key, href = f"alert-{one.pk}", reverse("alert", args=[one.alert_id])
         found.append(Event("alert", key, at, one.severity, name, href, one.gone_at, "", name))

@@ -108,9 +108,7 @@ def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @require_safe
 def history(request: HttpRequest, table_id: int) -> HttpResponse:
-    """What happened within ?range up to ?until, as a chart and as a list that ?kind and ?q narrow; ?format=csv exports
-    the list.
-    """
+    """What happened within ?range up to ?until, as a chart and as a list that ?kind and ?q narrow."""
     table, now = addressed_table(request, table_id), timezone.now()
     chosen = {"range": request.GET.get("range", ""), "kind": request.GET.get("kind", "")}
     chosen["range"] = chosen["range"] if chosen["range"] in RANGES else DEFAULT_RANGE
