@@ -55,7 +55,7 @@ def test_the_page_says_when_nothing_was_judged_and_until_when_nothing_is_due(jud
     client = signed_in(Role.VIEWER)
     assert "no worker has judged deadlines yet" in client.get("/deadlines/").text
     judged(datetime(2026, 11, 22, 7, 16, tzinfo=UTC), one=lambda now: [])
-    assert "None: nothing is lost by waiting, up to 20 February 2027" in client.get("/deadlines/").text
+    assert "No deadline is known up to 20 February 2027" in client.get("/deadlines/").text
 
 
 def test_the_page_lists_the_soonest_first_by_day_words_and_kind():
