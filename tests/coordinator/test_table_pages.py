@@ -296,35 +296,62 @@ def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client
     assert html.count("Carries commitTime") == 2
 
 
-OF_ENABLING = ("", "compatibility/", "coordination/enable/")
+TABS_WITH_OFFERS = ("", "compatibility/", "coordination/{act}/")
 AWS_ALONE = "speaks to AWS alone, and this connection reaches DynamoDB at http://127.0.0.1:9"
 BLOCKED = "The table is blocked: that comes first."
+UNSAFE = "The table is unsafe: that comes first."
 WAITS = "A commit is accepted and not published: publish it first."
+ALONE, COORDINATED = {"mechanism": "single_driver"}, {"mechanism": "coordinated_commits"}
+HALF_DROPPED = ALONE | {"writer_features": ["coordinatedCommits-preview"]}
+BACKFILL = {"state": "unbackfilled", "repairs": ["backfill"]}
+
+
+@pytest.mark.parametrize("act", ["enable", "drop"])
+@pytest.mark.parametrize(
+    ("fields", "finding", "endpoint", "reason", "way"),
+    [
+        ({"lock_domains": DOMAINS[:1]}, {}, "http://127.0.0.1:9", AWS_ALONE, ""),
+        ({"unpublished_count": 1}, {"state": "blocked"}, "", BLOCKED, "/tables/{pk}/#steps"),
+        ({}, {"state": "unsafe"}, "", UNSAFE, "/tables/{pk}/#steps"),
+        ({"unpublished_count": 1}, {"state": "pending"}, "", WAITS, "/tables/{pk}/entries/?state=unpublished"),
+        ({"unpublished_count": 1}, {}, "", WAITS, "/tables/{pk}/entries/?state=unpublished"),
+    ],
+)
+def test_an_act_is_off_with_its_reason_wherever_it_is_offered(
+    client: Client, act: str, fields: dict[str, Any], finding: dict[str, Any], endpoint: str, reason: str, way: str
+) -> None:
+    table = make_table(**(ALONE if act == "enable" else COORDINATED) | fields)
+    Connection.objects.update(endpoint_url=endpoint)
+    if finding:
+        make_finding(table, **finding)
+
+    for tab in TABS_WITH_OFFERS:
+        html = page(client, table, tab.format(act=act))
+        assert reason in html
+        assert f'class="button" href="/tables/{table.pk}/coordination/{act}/"' not in html
+        assert not way or f'href="{way.format(pk=table.pk)}"' in html
+    assert reason in flat(client.get(f"/tables/coordination/{act}/"))
+    assert f'data-can="{act}"' in (listed := flat(client.get("/tables/")))
+    assert not re.search(rf'type="checkbox"[^>]+data-can="[^"]*{act}', listed)
 
 
 @pytest.mark.parametrize(
-    ("fields", "endpoint", "reason", "way"),
+    ("act", "fields", "findings"),
     [
-        ({"mechanism": "log_store", "lock_domains": DOMAINS[:1]}, "http://127.0.0.1:9", AWS_ALONE, ""),
-        ({"state": "blocked", "unpublished_count": 1}, "", BLOCKED, "/tables/{pk}/#steps"),
-        ({"unpublished_count": 1}, "", WAITS, "/tables/{pk}/entries/?state=unpublished"),
+        ("enable", ALONE, []),
+        ("enable", ALONE, [{"code": "foreign-writer", "state": "unsafe"}]),
+        ("drop", COORDINATED, []),
+        ("drop", COORDINATED | {"unpublished_count": 1}, [BACKFILL | {"code": "K3", "state": "blocked"}]),
+        ("drop", HALF_DROPPED | {"unpublished_count": 1}, [BACKFILL, {"code": "half-dropped", "state": "attention"}]),
     ],
 )
-def test_enabling_is_off_with_its_reason_on_every_page_of_the_table(
-    client: Client, fields: dict[str, Any], endpoint: str, reason: str, way: str
+def test_an_act_is_offered_where_nothing_is_in_the_way(
+    client: Client, act: str, fields: dict[str, Any], findings: list[dict[str, Any]]
 ) -> None:
-    table = make_table(**{"mechanism": "single_driver"} | fields)
-    Connection.objects.update(endpoint_url=endpoint)
+    table = make_table(**fields)
+    for finding in findings:
+        make_finding(table, **finding)
 
-    for tab in OF_ENABLING:
-        html = page(client, table, tab)
-        assert reason in html
-        assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' not in html
-        assert not way or f'href="{way.format(pk=table.pk)}"' in html
-
-
-@pytest.mark.parametrize("tab", OF_ENABLING[:2])
-def test_enabling_is_offered_where_nothing_is_in_the_way(client: Client, tab: str) -> None:
-    table = make_table(mechanism="single_driver")
-
-    assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' in page(client, table, tab)
+    assert f'class="button" href="/tables/{table.pk}/coordination/{act}/"' in page(client, table)
+    assert re.search(r'<button class="button primary">Check<', page(client, table, f"coordination/{act}/"))
+    assert re.search(rf'type="checkbox"[^>]+data-can="[^"]*{act}', flat(client.get("/tables/")))
