@@ -145,6 +145,10 @@ _NEVER: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("Delete the entry of version {version}", "The next commit takes that version with other rows."),
         ("Publish a temp file of version {version}", "None that is left is the one that the entry names."),
     ),
+    "C10": (
+        ("Delete the entry by hand", "It may go only while _delta_log/ is empty, and a copy has to be kept of it."),
+        ("Publish another temp file as version {version}", "The entry names the one that was accepted."),
+    ),
     "C11": (("Publish another temp file as version {version}", "The entry names the one that was accepted."),),
     "K6": (("Delete the item", "It says which version was accepted last."),),
     "bytes-differ": (("Delete the temp file of version {version}", "It may be the last copy of the accepted commit."),),

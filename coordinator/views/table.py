@@ -45,6 +45,7 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
         "shown": _shown(table),
         "may_observe": actor.may("lake.observe", table.connection),
         "may_plan": actor.may("table.plan-repair", table.connection),
+        "may_lose": actor.may("table.repair-losing", table.connection),
         "coordination": coordination_offers(table, found.findings),
         "may_check": actor.may("table.check-coordination", table.connection),
     }

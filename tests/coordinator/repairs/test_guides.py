@@ -66,6 +66,11 @@ def test_what_can_lose_a_commit_comes_after_all_that_cannot() -> None:
     assert guide("C7").steps[-1].title == "Or give version 7 up"
 
 
+@pytest.mark.parametrize("code", ["C6", "C7", "C10", "C11", "K6"])
+def test_a_commit_that_is_accepted_and_lost_says_what_must_not_be_done(code: str) -> None:
+    assert guide(code).never
+
+
 def test_a_safe_repair_needs_no_writer_stopped() -> None:
     steps = guide("C6", repairs=("republish-file",)).steps
     assert [step.offer.repair for step in steps if step.offer] == ["republish-file"]
