@@ -106,14 +106,10 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         found=found,
         again=again,
         rehearsal=newest_rehearsal(table.connection_id, change.uri, change.operation) if table else None,
-        rehearse_at=_rehearse_at(job, change.operation, table),
+        rehearse_at=reverse("table-coordination-rehearsal", args=[table.pk, change.operation.value, job.pk])
+        if table and change.operation in REHEARSED
+        else "",
     )
-
-
-def _rehearse_at(job: Job, operation: Operation, table: DeltaTable | None) -> str:
-    if table is None or operation not in REHEARSED:
-        return ""
-    return reverse("table-coordination-rehearsal", args=[table.pk, operation.value, job.pk])
 
 
 def command_line(job: Job) -> str:
