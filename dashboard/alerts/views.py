@@ -23,7 +23,8 @@ from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Re
 from dashboard.alerts.problems import SEVERITIES, kind_named
 from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
 
-STATES = ("active", *AlertState.values)
+STATES = ("active", AlertState.ACKNOWLEDGED, AlertState.RESOLVED)
+"""Active are all that are not resolved."""
 MOST_AT_ONCE = 200
 NEWEST_MESSAGE = Sort("newest", (Column("id", descending=True),))
 

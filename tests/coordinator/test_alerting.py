@@ -108,6 +108,54 @@ def test_a_store_set_up_dangerously_is_told_and_that_its_ttl_is_being_moved() ->
     assert (problem.next_step, problem.path) == ("TTL is being moved to expireTime.", f"/stores/{store.pk}/ttl/")
 
 
+@pytest.mark.parametrize(
+    ("code", "evidence", "path", "link"),
+    [
+        ("ttl-off", {}, "/stores/{store}/ttl/", "See its TTL"),
+        ("lifecycle-takes-unpublished", {"table": "sales/orders"}, "/tables/{table}/", "See the table"),
+        ("lifecycle-takes-unpublished", {"table": "gone"}, "/buckets/{bucket}/", "See the bucket"),
+        ("lifecycle-too-short", {}, "/buckets/{bucket}/", "See the bucket"),
+    ],
+)
+def test_the_button_leads_to_where_the_step_is_taken(code: str, evidence: dict[str, Any], path: str, link: str) -> None:
+    table, facts = make_table(), described(code=code, state="attention", evidence=evidence)
+    of_store, of_bucket = (facts, {}) if code.startswith("ttl-") else ({}, facts)
+    store, bucket = make_store(state="attention", facts=of_store), make_bucket(facts=of_bucket)
+    problem = only(setting_problems(NOW))
+    found = {"store": store.pk, "bucket": bucket.pk, "table": table.pk}
+    assert (problem.path, problem.link) == (path.format(**found), link)
+
+
+@pytest.mark.parametrize(
+    ("code", "path"), [("old-writer", "/tables/{pk}/writers/"), ("writers-spinning", "/tables/{pk}/")]
+)
+def test_what_a_writer_does_has_a_next_step(code: str, path: str) -> None:
+    make_finding(table := make_table(), code, state=State.ATTENTION)
+    problem = only(table_problems(NOW))
+    assert problem.next_step in problem.advice != ""
+    assert problem.path == path.format(pk=table.pk)
+
+
+def test_facts_say_times_in_utc_and_plain_labels() -> None:
+    at = "2026-11-29T00:00:00+00:00"
+    evidence = {
+        "commitTime": 1_795_863_264,
+        "first_bites_at": at,
+        "tableId": "2026",
+        "bytes_equal": False,
+        "newest_at": at,
+    }
+    facts = blocked(evidence=evidence).facts
+    assert ("State", "Blocked") in facts
+    assert facts[2:] == (
+        ("Commit time", "28 Nov 2026 10:54 UTC"),
+        ("First acts", "29 Nov 2026 00:00 UTC"),
+        ("Table id", "2026"),
+        ("Bytes equal", "no"),
+        ("Newest at", "29 Nov 2026 00:00 UTC"),
+    )
+
+
 def test_a_connection_is_late_since_its_last_good_look() -> None:
     Watch.objects.create(connection=make_connection(), uri="s3a://lake/")
     for minutes, code in ((40, ""), (1, "AccessDenied")):
