@@ -104,6 +104,12 @@ def test_a_mail_says_what_it_means_and_what_to_do_and_how_to_stop_it(box: Mailbo
     assert "See the options for 88,214" in html
 
 
+def test_a_subject_is_short_however_long_the_sentence_is(box: Mailbox) -> None:
+    message(alert(headline="a commit is gone, " * 20))
+    send(box.url)
+    assert len(box.mails[0]["Subject"]) < 90
+
+
 def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> None:
     first = alert(resolved_at=MONDAY)
     for about, reason in ((first, "opened"), (first, "resolved"), (alert(), "opened")):
