@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -294,6 +295,18 @@ def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client
     html = page(client, table)
 
     assert html.count("Carries commitTime") == 2
+
+
+def test_a_version_that_the_item_no_longer_lists_is_not_in_its_list(client: Client) -> None:
+    table = make_table(state="blocked", mechanism="coordinated_commits", accepted_version=42, published_version=41)
+    make_commit(table, 41)
+    make_pending(table, 42, code="K6", file="", complete=None)
+
+    html = page(client, table)
+
+    row = html.partition(">Commit 42<")[2].partition("</tr>")[0]
+    assert "not in the item's list" in unescape(row)
+    assert "names no file" not in html
 
 
 TABS_WITH_OFFERS = ("", "compatibility/", "coordination/{act}/")
