@@ -104,12 +104,6 @@ def test_a_mail_says_what_it_means_and_what_to_do_and_how_to_stop_it(box: Mailbo
     assert "See the options for 88,214" in html
 
 
-def test_a_subject_is_short_however_long_the_sentence_is(box: Mailbox) -> None:
-    message(alert(headline="a commit is gone, " * 20))
-    send(box.url)
-    assert len(box.mails[0]["Subject"]) < 90
-
-
 def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> None:
     first = alert(resolved_at=MONDAY)
     for about, reason in ((first, "opened"), (first, "resolved"), (alert(), "opened")):
@@ -121,11 +115,12 @@ def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> No
 
 
 def test_hostile_text_adds_no_header_and_no_markup(box: Mailbox) -> None:
-    message(alert(headline=HOSTILE, meaning=HOSTILE, facts=[[HOSTILE, HOSTILE]]))
+    message(alert(headline=HOSTILE * 5, meaning=HOSTILE, facts=[[HOSTILE, HOSTILE]]))
     send(box.url)
     (mail,) = box.mails
     assert mail["Bcc"] is None
     assert "\u202e" not in mail["Subject"]
+    assert len(mail["Subject"]) < 90
     assert "\nBcc:" not in text_of(mail)
     assert "<img" not in mail.get_body(("html",)).get_content()
 
