@@ -253,10 +253,12 @@ class Run(models.Model):
 
     @property
     def cost_text(self) -> str:
-        """What a run cost, or is estimated to; empty before the estimate."""
+        """What a run cost, or while it is under way is estimated to; empty before the estimate."""
         if self.actual_usd is not None:
             return f"${self.actual_usd:,.2f}"
-        return f"≈ ${self.estimate_usd:,.2f}" if self.estimate_usd is not None else ""
+        if self.estimate_usd is None:
+            return ""
+        return "Not known" if self.is_finished else f"≈ ${self.estimate_usd:,.2f}"
 
 
 class StageState(models.TextChoices):

@@ -1,7 +1,8 @@
 """What is wrong with the lake, as alerts tell it: findings, commits that wait too long, lifecycle rules that will bite,
 and looks that did not happen."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -12,12 +13,14 @@ from django.urls import reverse
 from coordinator.models import Bucket, CommitStore, DeltaTable, ObservationPass, TableFinding, TtlMigration
 from coordinator.observation.passes import looked_at
 from coordinator.observation.settings_of_aws import judge_by_clock
-from coordinator.protocols.deadlines import WARNED_BEFORE, read_moment
+from coordinator.protocols.deadlines import WARNED_BEFORE, moment_in_words, read_moment
 from coordinator.protocols.titles import is_of_its_own, title_of
 from coordinator.protocols.verdict import State
 from coordinator.queries.next_step import next_step
 from coordinator.repairs.guides import guide_of, in_words
 from dashboard.alerts.problems import Problem, ProblemKind, ProblemSeverity, register_source
+from dashboard.web.states import look_of
+from dashboard.web.text import plain
 
 FINDING = ProblemKind("table-finding", "A table is in trouble", "minutes", threshold=5, most=10_080)
 PENDING = ProblemKind("pending-commit", "A commit is pending", "minutes", threshold=15, least=1, most=10_080)
@@ -52,6 +55,9 @@ _SETTING_STEPS: Mapping[str, str] = {
     "ttl-wrong-attribute": "Move TTL to expireTime.",
 }
 """The first thing to do about a finding of a store or bucket."""
+_DONE_ON_THE_TABLE = ("lifecycle-takes-old-version", "lifecycle-takes-unpublished")
+"""Of these the first step is the table's: what waits is published there, what is lost is brought back."""
+_LABELS = {"bites_at": "Acts", "first_bites_at": "First acts"}
 
 
 def lake_problems(now: datetime) -> Iterator[Problem]:
@@ -150,7 +156,7 @@ def _of_finding(finding: TableFinding, now: datetime) -> Problem:
         meaning=finding.meaning,
         advice=in_words(guide.steps),
         warning=" ".join(f"{one.title}: {one.reason}" for one in guide.never[:MOST_WARNINGS]),
-        facts=(("Table", table.uri), ("State", State(finding.state).value), *_evidence(finding.evidence)),
+        facts=(("Table", table.uri), ("State", look_of(finding.state).word), *_evidence(finding.evidence)),
         path=step.path,
         link=step.label,
         connection=table.connection_id,
@@ -197,6 +203,7 @@ def _of_settings(
             continue
         counts_down = bites_at is not None and not _is_unsafe_already(state, evidence)
         is_moving_ttl = is_moving and code.startswith("ttl-")
+        step_at, link = _way(thing, code, evidence) or (path, f"See the {what}")
         yield Problem(
             kind=(HAZARD if counts_down else SETTING).name,
             key=f"{what}:{thing.pk}:{code}:{evidence.get('rule', '')}",
@@ -211,11 +218,22 @@ def _of_settings(
             next_step="TTL is being moved to expireTime." if is_moving_ttl else _SETTING_STEPS.get(code, ""),
             meaning=finding["meaning"],
             facts=((what.capitalize(), thing.name), *_evidence(evidence)),
-            path=reverse("store-ttl", args=[thing.pk]) if is_moving_ttl else path,
-            link="See the move" if is_moving_ttl else f"See the {what}",
+            path=step_at,
+            link="See the move" if is_moving_ttl else link,
             connection=thing.connection_id,
             uri=f"s3a://{thing.name}/" if what == "bucket" else "",
         )
+
+
+def _way(thing: CommitStore | Bucket, code: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The page on which the first step is taken and what its button says; None for the thing's own page."""
+    if code.startswith("ttl-"):
+        return reverse("store-ttl", args=[thing.pk]), "See its TTL"
+    if code not in _DONE_ON_THE_TABLE:
+        return None
+    at = {"connection": thing.connection, "bucket": thing.name, "prefix": evidence.get("table")}
+    table = DeltaTable.objects.filter(**at, gone_at=None).first()
+    return (reverse("table", args=[table.pk]), "See the table") if table else None
 
 
 def _is_unsafe_already(state: str, evidence: Mapping[str, Any]) -> bool:
@@ -229,10 +247,13 @@ def _severity_of_setting(state: str, bites_at: datetime | None, now: datetime) -
     return _SEVERITIES.get(state) or ("info" if is_far else None)
 
 
-def _evidence(evidence: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """The plain values among the evidence, a few of them: the page has the rest."""
-    plain = [(key, value) for key, value in evidence.items() if isinstance(value, str | int | float | bool)]
-    return [(key.replace("_", " ").capitalize(), str(value)[:300]) for key, value in plain[:6]]
+def _evidence(evidence: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The plain values among the evidence, a few of them with their labels: the page has the rest."""
+    told = [(key, value) for key, value in evidence.items() if isinstance(value, str | int | float | bool)]
+    for key, value in told[:6]:
+        at = read_moment(value) if key.endswith(("_at", "Time")) else None
+        words = re.sub("(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").capitalize()
+        yield _LABELS.get(key, words), (moment_in_words(at) if at else plain(value))[:300]
 
 
 register_source("lake", lake_problems, *KINDS)

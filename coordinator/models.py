@@ -3,12 +3,13 @@
 Rows are snapshots with `observed_at`, written by coordinator.observation; pages read nothing else.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
 
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.verdict import Severity, State
 from lake.delta.facts import LockDomain, Mechanism
 from lake.delta.uri import TableUri
@@ -248,10 +249,7 @@ class Entry(models.Model):
     @property
     def expires_at(self) -> datetime | None:
         """When TTL may take it; None for a number that is no time."""
-        try:
-            return None if self.expire_time is None else datetime.fromtimestamp(self.expire_time, UTC)
-        except (OverflowError, OSError, ValueError):
-            return None
+        return read_moment(self.expire_time)
 
 
 class ProvenanceRow(models.Model):

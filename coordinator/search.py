@@ -42,8 +42,8 @@ def _acts_on_tables(tables: list[DeltaTable], typed: str) -> Iterable[SearchHit]
     for row in table_rows(tables, timezone.now()):
         table, repair = row.table, row.step.offer if row.step else None
         acts = [(f"Observe {table.name}…", f"{reverse('table', args=[table.pk])}#observe", "lake.observe")]
-        for one in coordination_offers(table):
-            if not one.reason:
+        for one in coordination_offers(table, ()):
+            if one.operation in row.can:  # decided with the findings of the row
                 path = reverse("table-coordination", args=[table.pk, one.operation.value])
                 acts.insert(0, (f"{one.title} on {table.name}…", path, VERBS[one.operation]))
         if row.step and repair:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -169,8 +169,8 @@ def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str
             RunState.WAITING_FOR_INVENTORY: "Waits for the inventory",
             RunState.CANCELLING: "Being cancelled",
         }
-        since = active.started_at or active.created_at
-        return words.get(RunState(active.state), f"Running since {since:%H:%M} UTC")
+        begun = f"Running since {active.started_at:%H:%M} UTC" if active.started_at else "Not begun yet"
+        return words.get(RunState(active.state), begun)
     if plan.paused:
         return "Paused: the schedule starts nothing"
     due = next_due(plan, now)
@@ -182,15 +182,17 @@ def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str
 
 
 def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
-    """What the plan's runs copied, and `spent` this month, None where none has ended in it."""
+    """What the plan's runs copied, and `spent` this month, None where no run or one without its cost ended in it."""
     ended = Q(finished_at__gte=_month(now))
+    unknown = Q(actual_usd=None, estimate_usd__isnull=False)
     sums = plan.runs.aggregate(
         bytes=Coalesce(Sum("bytes_copied"), 0),
         objects=Coalesce(Sum("copied"), 0),
         spent=Sum("actual_usd", filter=ended),
+        unknown=Count("pk", filter=ended & unknown),
         ended=Max("finished_at", filter=ended),
     )
-    return {**sums, "spent": (sums["spent"] or Decimal(0)) if sums["ended"] else None}
+    return {**sums, "spent": (sums["spent"] or Decimal(0)) if sums["ended"] and not sums["unknown"] else None}
 
 
 def _others(number: int) -> str:

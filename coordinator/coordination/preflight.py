@@ -94,7 +94,7 @@ def plan_act(situation: Situation, checked: Preflight) -> ChangePlan | Refusal:
         title,
         (*ahead, *statements),
         danger=DANGER.get(change.operation, ""),
-        rests_on=(checked.store, checked.endpoint, *_came_out(checked)),
+        rests_on=(checked.store, checked.endpoint, *sorted(f"{one.name}: {one.state.value}" for one in checked.checks)),
         ahead=len(ahead),
     )
 
@@ -104,7 +104,3 @@ def _ahead(situation: Situation) -> tuple[Call, ...]:
     if situation.operation is not Operation.DROP:
         return ()
     return tuple(call for plan in table.backfills_of(situation) for call in plan.calls)
-
-
-def _came_out(checked: Preflight) -> list[str]:
-    return sorted(f"{check.name}: {check.state.value}" for check in checked.checks)

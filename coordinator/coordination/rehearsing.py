@@ -136,14 +136,12 @@ class _Rehearsal:
                 )
         raise JobFailed("NotProven", "No commit of the copy holds a protocol.")
 
-    def _stores(self) -> StoresToAsk:
-        log_store = self.situation.log_store_in_use
-        return StoresToAsk.of(connection_of(self.context), log_store=log_store, coordinator=self.checked.store)
-
     def _left(self) -> Leftovers:
         uri = TableUri.parse(self.checked.location)
         folder, token = folder_of(uri.bucket, uri.key), self.scratch.key.rpartition("/")[2]
-        return read_leftovers(self.lake, folder, self._stores(), [token])
+        log_store, coordinator = self.situation.log_store_in_use, self.checked.store
+        stores = StoresToAsk.of(connection_of(self.context), log_store=log_store, coordinator=coordinator)
+        return read_leftovers(self.lake, folder, stores, [token])
 
     def _remove_earlier(self) -> None:
         """Only one rehearsal of a table runs at a time, so that whatever is there is left of one that was cut short."""

@@ -7,7 +7,7 @@ from coordinator.coordination.situation import Situation
 from coordinator.protocols.absence import being_checked
 from coordinator.protocols.mechanism import registration_id
 from coordinator.protocols.registrations import current_registration
-from coordinator.protocols.verdict import LOUD, Finding, State
+from coordinator.protocols.verdict import LOUD, State
 from lake.delta.facts import Mechanism, Registration
 from lake.spark.sql import location_problem
 
@@ -104,7 +104,7 @@ def waiting_check(situation: Situation) -> Said:
     first = backfills_of(situation) if situation.operation is Operation.DROP else ()
     covered = {(plan.code, plan.version) for plan in first}
     open_ones = [one for one in verdict.findings if (one.code, one.version) not in covered]
-    if blocking := next((one for one in open_ones if _blocks(one)), None):
+    if blocking := next((one for one in open_ones if blocks(one.code, one.state)), None):
         return failed(f"{blocking.summary} Repair it first.")
     if checking := being_checked(verdict):
         return failed(f"{checking} Check again in a moment.")
@@ -115,9 +115,9 @@ def waiting_check(situation: Situation) -> Said:
     return ok(f"Every accepted commit is published, up to version {_number(verdict.published_version)}.")
 
 
-def _blocks(finding: Finding) -> bool:
-    """What concerns commits that are under way or lost; orphans and settings do not stand in the way."""
-    return finding.state in (*LOUD, State.PENDING, State.UNBACKFILLED) and finding.code != "foreign-writer"
+def blocks(code: str, state: str) -> bool:
+    """Whether a finding concerns commits under way or lost; orphans and settings do not stand in the way."""
+    return state in (*LOUD, State.PENDING, State.UNBACKFILLED) and code != "foreign-writer"
 
 
 def backfills_of(situation: Situation) -> tuple[ChangePlan, ...]:

@@ -6,9 +6,10 @@ empty does not mean unbackfilled and an empty one does not mean backfilled: the 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from coordinator.protocols import coordinated_commits_findings as findings
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.judgement import MOST_FINDINGS, QUIET_SECONDS, UNKNOWN, Judgement, join, malformed, undecided
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.mechanism import coordinator_store, registration_id
@@ -286,7 +287,4 @@ def _entry(registration: Registration, seen: SeenCommit, code: str) -> EntryVerd
 
 
 def _moment(milliseconds: int | None) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(milliseconds / 1_000, UTC) if milliseconds is not None else None
-    except (OverflowError, OSError, ValueError):
-        return None
+    return None if milliseconds is None else read_moment(milliseconds / 1_000)

@@ -74,10 +74,12 @@ def soonest_first(deadlines: Iterable[Deadline]) -> tuple[Deadline, ...]:
 
 
 def read_moment(stored: object) -> datetime | None:
-    """A moment as it is kept in JSON; None for what is none."""
+    """A moment as it is kept in JSON or, in seconds since 1970, in DynamoDB; None for what is none."""
     try:
+        if isinstance(stored, int | float):
+            return datetime.fromtimestamp(stored, UTC)
         found = datetime.fromisoformat(stored) if isinstance(stored, str) else None
-    except ValueError:
+    except (OverflowError, OSError, ValueError):
         return None
     return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.names import is_moved_temp, is_temp_of
 from lake.delta.facts import LogObject, LogStoreEntry, Provenance, Registration
 
@@ -158,7 +159,7 @@ def _refused_while_there(one: WrittenAside, known: Provenance, accepted_at: date
 def _end_of(known: Provenance, accepted_at: datetime) -> datetime:
     """The earliest end of an entry that was seen; one that was not complete lives on, unless its writer removes it."""
     if known.expire_time is not None:
-        return _moment(known.expire_time)
+        return read_moment(known.expire_time) or _END
     if known.file_name is not None and is_moved_temp(known.file_name):
         return accepted_at
     return _later(accepted_at, timedelta(seconds=LEAST_LIFE))
@@ -170,14 +171,7 @@ def _put_by(named: NamedFile, published: LogObject | None) -> datetime:
         return _later(named.file.modified_at, PREPARES_WITHIN)
     if named.entry.complete and published is not None:
         return published.modified_at
-    return _moment(named.entry.expire_time) if named.entry.expire_time is not None else _END
-
-
-def _moment(seconds: int) -> datetime:
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, OSError, ValueError):
-        return _END
+    return read_moment(named.entry.expire_time) or _END
 
 
 def _later(moment: datetime, span: timedelta) -> datetime:

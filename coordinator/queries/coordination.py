@@ -11,8 +11,8 @@ from coordinator.coordination.checks import CheckState, CoordinationRequest, Ope
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.offers import coordination_offers
-from coordinator.models import CommitStore, DeltaTable
-from coordinator.queries.table_list import ManySelection, TableFilter, filtered
+from coordinator.models import CommitStore, DeltaTable, TableFinding
+from coordinator.queries.table_list import ManySelection, TableFilter, filtered, weighing_findings
 from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
@@ -106,14 +106,10 @@ def coordination_page(job: Job, table: DeltaTable | None, again: str) -> Coordin
         found=found,
         again=again,
         rehearsal=newest_rehearsal(table.connection_id, change.uri, change.operation) if table else None,
-        rehearse_at=_rehearse_at(job, change.operation, table),
+        rehearse_at=reverse("table-coordination-rehearsal", args=[table.pk, change.operation.value, job.pk])
+        if table and change.operation in REHEARSED
+        else "",
     )
-
-
-def _rehearse_at(job: Job, operation: Operation, table: DeltaTable | None) -> str:
-    if table is None or operation not in REHEARSED:
-        return ""
-    return reverse("table-coordination-rehearsal", args=[table.pk, operation.value, job.pk])
 
 
 def command_line(job: Job) -> str:
@@ -151,7 +147,8 @@ def counts_by_coordination(chosen: TableFilter) -> tuple[int, int]:
 def many_selection(operation: Operation, chosen: TableFilter) -> ManySelection:
     """Judge each table of a filter by its stored row; the job checks each one anew."""
     tables = list(filtered(chosen).select_related("connection").order_by("name", "id")[: MOST_TABLES + 1])
-    told = [(table, _why_skipped(operation, table)) for table in tables[:MOST_TABLES]]
+    weighing = weighing_findings([table.pk for table in tables])
+    told = [(table, _why_skipped(operation, table, weighing[table.pk])) for table in tables[:MOST_TABLES]]
     touched, skipped = ([one for one in told if bool(one[1]) is left_out] for left_out in (False, True))
     return ManySelection(touched, skipped, len(tables) > MOST_TABLES)
 
@@ -166,9 +163,9 @@ def passed_selection(checked: Job) -> ManySelection:
     return ManySelection(passed, left)
 
 
-def _why_skipped(operation: Operation, table: DeltaTable) -> str:
+def _why_skipped(operation: Operation, table: DeltaTable, weighing: list[TableFinding]) -> str:
     """Why the act is not for this table; "" where it is."""
-    for offer in coordination_offers(table):
+    for offer in coordination_offers(table, weighing):
         if offer.operation is operation:
             return offer.reason
     if table.gone_at is not None or table.observed_at is None:

@@ -87,11 +87,11 @@ def _troubled(versions: Sequence[VersionRow], absent: str = "no entry") -> Itera
     for row in [row for row in versions if row.state in UNPUBLISHED][-TROUBLED_SHOWN:]:
         said, note = absent, ""
         if row.entry and row.entry.is_coordinated:
-            said, note = "in the item's list", "accepted"
+            said, note = absent if row.entry.code == "K6" else "in the item's list", "accepted"
         elif row.entry:
             said, note = _complete(row.entry), "" if row.entry.complete else "no expireTime yet"
         yield EvidenceRow(f"Commit {row.version:,}", said, _file(row), _DIFFERENCES[row.state], row.state, note)
-        yield from map(_temp_row, row.entries)
+        yield from (_temp_row(entry) for entry in row.entries if entry.code != "K6")
 
 
 def _temp_row(entry: Entry) -> EvidenceRow:

@@ -42,4 +42,6 @@ def next_step(finding: TableFinding, guide: Guide | None = None) -> NextStep:
         return NextStep(says, f"{first.title}…", f"{table}#{first.offer.anchor}", first.offer)
     if first.by_settings:
         return NextStep(says, "See the writers", reverse("table-writers", args=[finding.table_id]))
-    return NextStep(says, "See the steps", f"{table}#steps" if finding.state in LOUD else table)
+    if finding.state in LOUD:
+        return NextStep(says, "See the steps", f"{table}#steps")
+    return NextStep(says, "See the table", table)

@@ -102,15 +102,11 @@ def bulk_selection(kind: Many, chosen: TableFilter) -> tuple[ManySelection, int]
     return ManySelection(touched, skipped), total - len(touched) - len(skipped)
 
 
-def bulk_counts(chosen: TableFilter) -> list[tuple[Many, int]]:
-    """How many tables of a filter each repair of many would touch; those that would touch none are left out."""
-    counts = []
-    for kind in bulk_kinds().values():
-        findings = TableFinding.objects.filter(resolved_at=None, code__in=kind.codes, table__in=filtered(chosen))
-        named = {table for table, repairs in findings.values_list("table_id", "repairs") if kind.repair in repairs}
-        if named:
-            counts.append((kind, len(named)))
-    return counts
+def bulk_offered(chosen: TableFilter) -> list[Many]:
+    """The repairs of many that would touch at least one table of a filter."""
+    named = TableFinding.objects.filter(resolved_at=None, table__in=filtered(chosen)).values_list("repairs", flat=True)
+    kinds = bulk_kinds().values()
+    return [one for one in kinds if any(one.repair in repairs for repairs in named.filter(code__in=one.codes))]
 
 
 D = TypeVar("D", PlanDocument, RefusalDocument)

@@ -169,7 +169,7 @@ def tally(chosen: TableFilter) -> dict[str, int]:
 def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
     """Rows with their commits of the last day, and what to do about each: two queries in all."""
     ids = [table.pk for table in tables]
-    hourly, weighing = commits_per_hour(ids, now), _weighing_findings(ids)
+    hourly, weighing = commits_per_hour(ids, now), weighing_findings(ids)
     return [
         TableRow(
             table=table,
@@ -256,7 +256,7 @@ def _matches(q: str) -> Q:
     return meant
 
 
-def _weighing_findings(table_ids: Sequence[int]) -> defaultdict[int, list[TableFinding]]:
+def weighing_findings(table_ids: Sequence[int]) -> defaultdict[int, list[TableFinding]]:
     """By table its open findings that weigh, the worst first."""
     findings = TableFinding.objects.filter(table_id__in=table_ids, resolved_at=None).exclude(state=State.HEALTHY)
     weighing: defaultdict[int, list[TableFinding]] = defaultdict(list)
@@ -274,5 +274,5 @@ def _first_step(table: DeltaTable, weighing: Sequence[TableFinding]) -> NextStep
 
 def _acts_on_many(table: DeltaTable, weighing: Sequence[TableFinding]) -> tuple[str, ...]:
     repairs = {repair for finding in weighing for repair in finding.repairs}
-    offers = (offer.operation.value for offer in coordination_offers(table) if not offer.reason)
+    offers = (offer.operation.value for offer in coordination_offers(table, weighing) if not offer.reason)
     return (*sorted(repairs), *offers)

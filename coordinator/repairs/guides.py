@@ -112,14 +112,17 @@ _BY_HAND: Mapping[str, tuple[str, str]] = {
                                "an incomplete entry one."),
     "leftover-entries": ("Bring the log back, or create the table at another path", "Another path is the safe way if "
                          "the table was dropped on purpose."),
+    "old-writer": ("Set the writer to Delta 2.2.0 or newer", _PASTED),
     "rewind-leftover": ("Bring the versions below {version} back first", "In order, from the lowest one: once they are "
                         "there, the next reader publishes {version} rightly."),
     "two-coordinators": ("Find out which coordinator counts, and set every writer to it", _PASTED),
     "two-lock-domains": ("Set every writer to one spelling of the path", _PASTED),
     "two-log-stores": ("Set every writer to one commit store", _PASTED),
+    "writers-spinning": ("Find out why version {version} is not published, and stop its writer meanwhile",
+                         "Other findings of the table say what it meets."),
 }  # fmt: skip
 
-_BY_SETTINGS = ("foreign-writer", "two-coordinators", "two-lock-domains", "two-log-stores")
+_BY_SETTINGS = ("foreign-writer", "old-writer", "two-coordinators", "two-lock-domains", "two-log-stores")
 """Findings that other settings of writers end."""
 
 _DONE_BY_HAND = ("overwritten", "vanished")
@@ -144,6 +147,10 @@ _NEVER: Mapping[str, tuple[tuple[str, str], ...]] = {
     "C7": (
         ("Delete the entry of version {version}", "The next commit takes that version with other rows."),
         ("Publish a temp file of version {version}", "None that is left is the one that the entry names."),
+    ),
+    "C10": (
+        ("Delete the entry by hand", "It may go only while _delta_log/ is empty, and a copy has to be kept of it."),
+        ("Publish another temp file as version {version}", "The entry names the one that was accepted."),
     ),
     "C11": (("Publish another temp file as version {version}", "The entry names the one that was accepted."),),
     "K6": (("Delete the item", "It says which version was accepted last."),),
@@ -180,15 +187,17 @@ def guide_of(finding: TableFinding) -> Guide:
     offers, without = offers_of([finding]), without_repair([finding])
     safe = [_offered(one) for one in offers if not one.loses]
     losing = [_offered(one) for one in offers if one.loses]
-    if finding.state not in LOUD:
-        return Guide((*safe, *losing), tuple(without))
     is_by_hand = finding.code in _DONE_BY_HAND
-    by_hand = [*_named(_BY_HAND, finding), *((one.title, one.reason) for one in without if is_by_hand)]
+    texts = [*_named(_BY_HAND, finding), *((one.title, one.reason) for one in without if is_by_hand)]
+    by_hand = [GuideStep(*text, OF_THE_WRITERS, by_settings=finding.code in _BY_SETTINGS) for text in texts]
+    if finding.state not in LOUD:
+        of_writers = by_hand if finding.code in (*_BY_SETTINGS, "writers-spinning") else []
+        return Guide((*safe, *of_writers, *losing), tuple(without))
     steps = (
         *(_stop() if finding.code in _STOP_WRITERS and not safe else ()),
         *safe,
         *(() if safe else _older_versions(finding)),
-        *(GuideStep(*text, OF_THE_WRITERS, by_settings=finding.code in _BY_SETTINGS) for text in by_hand),
+        *by_hand,
         *losing,
         *(GuideStep(title, says, "An admin, by hand") for title, says in _named(_GIVING_UP, finding)),
     )

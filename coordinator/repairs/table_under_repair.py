@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from coordinator.protocols.absence import being_checked
+from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.lock_domains import domains_in_use
 from coordinator.protocols.log_store_entries import SeenEntry, seen_entries
 from coordinator.protocols.log_view import LogView
@@ -209,10 +210,7 @@ class TableUnderRepair:
 
 def moment_of(milliseconds: int | None) -> datetime:
     """A time of a commit; the beginning of all time where there is none that can be one."""
-    try:
-        return datetime.fromtimestamp(milliseconds / 1_000, UTC) if milliseconds is not None else _BEGINNING
-    except (OverflowError, OSError, ValueError):
-        return _BEGINNING
+    return _BEGINNING if milliseconds is None else read_moment(milliseconds / 1_000) or _BEGINNING
 
 
 def first_reason(reasons: Iterable[str]) -> str:

@@ -45,7 +45,8 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
         "shown": _shown(table),
         "may_observe": actor.may("lake.observe", table.connection),
         "may_plan": actor.may("table.plan-repair", table.connection),
-        "coordination": coordination_offers(table),
+        "may_lose": actor.may("table.repair-losing", table.connection),
+        "coordination": coordination_offers(table, found.findings),
         "may_check": actor.may("table.check-coordination", table.connection),
     }
     return render(request, "coordinator/table.html", frame(table, "overview") | context)
@@ -80,7 +81,7 @@ def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
     before, after = queries.neighbours(table, version)
     context = {
         "row": row,
-        "seen": None if row.file_present else queries.what_was_seen(table, version),
+        "seen": None if row.file_present else table.provenance.filter(version=version).first(),
         "has_steps": any(one.resolved_at is None and one.state in LOUD for one in findings),
         "entries": [entry_row(entry) for entry in row.entries],
         "findings": findings,

@@ -14,7 +14,7 @@ from coordinator.forms import TableFilterForm
 from coordinator.models import MECHANISM_WORDS, DeltaTable
 from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
-from coordinator.queries.repairs import bulk_counts
+from coordinator.queries.repairs import bulk_offered
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter, filter_fields
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
@@ -100,7 +100,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "may_plan": Actor.from_request(request).may("table.plan-repair", current_connection(request)),
         "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
         "narrowed_beyond_state": replace(chosen, state="").narrows,
-        "bulk": bulk_counts(chosen),
+        "bulk": bulk_offered(chosen),
         "bulk_fields": urlencode(filter_fields(chosen)),
     }
 

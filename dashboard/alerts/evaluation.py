@@ -32,19 +32,15 @@ def evaluate(now: datetime) -> None:
         logger.error("What is wrong of the kind %s could not be read: %s", kind, reason)
     groups = groups_of(seen.problems, list(Rule.objects.all()))
     for group in groups:
-        _open_or_refresh(group, now)
+        alert = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at=None).first()
+        if alert is None:
+            _open(group, now)
+        else:
+            _refresh(alert, group, now)
     _settle(groups, seen, now)
     _end_acknowledgements(now)
     _remind(now)
     _escalate(now)
-
-
-def _open_or_refresh(group: ProblemGroup, now: datetime) -> None:
-    alert = Alert.objects.filter(rule=group.rule, cause=group.cause, resolved_at=None).first()
-    if alert is None:
-        _open(group, now)
-    else:
-        _refresh(alert, group, now)
 
 
 def _open(group: ProblemGroup, now: datetime) -> None:

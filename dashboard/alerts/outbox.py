@@ -70,8 +70,7 @@ def due_at(alert: Alert, reason: Message.Reason, now: datetime) -> datetime:
     """Return when it may go out: now, or at the end of the first look, or for what is not critical at the end of the
     rule's quiet hours."""
     added_at = alert.connection.created_at if alert.connection else None
-    is_first_look = reason is Message.Reason.OPENED and added_at is not None
-    at = max(now, added_at + FIRST_LOOK) if is_first_look and added_at else now
+    at = max(now, added_at + FIRST_LOOK) if added_at else now
     if alert.rule is None or alert.severity == "critical" or reason is Message.Reason.ESCALATED:
         return at
     return quiet_end(alert.rule, at) or at

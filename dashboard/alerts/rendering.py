@@ -70,7 +70,7 @@ def content_of(alert: Alert, reason: str, now: datetime) -> dict[str, object]:
         "url": f"{settings.PUBLIC_URL}{alert.path or f'/alerts/{alert.pk}/'}",
         "alert_url": f"{settings.PUBLIC_URL}/alerts/{alert.pk}/",
         "stop_url": f"{settings.PUBLIC_URL}/me/alerts/",
-        "remind": f"One reminder every {hours} hours while it is open, one mail when it is over." if hours else "",
+        "remind": f"One reminder every {hours} hours while it is active, one mail when it is over." if hours else "",
     }
 
 

@@ -23,15 +23,15 @@ from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Re
 from dashboard.alerts.problems import SEVERITIES, kind_named
 from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
 
-STATES = ("active", *AlertState.values)
+STATES = ("active", AlertState.ACKNOWLEDGED, AlertState.RESOLVED)
+"""Active are all that are not resolved."""
 MOST_AT_ONCE = 200
 NEWEST_MESSAGE = Sort("newest", (Column("id", descending=True),))
 
 
 @require_safe
 def alerts(request: HttpRequest) -> HttpResponse:
-    """List alerts, worst first. Context of `alerts/list.html`: `page`, `chosen` (AlertFilter), `states` with their
-    numbers, `severities`, `kinds`, `form` (AcknowledgeForm), `can_acknowledge`."""
+    """List alerts, worst first."""
     return _list(request, AcknowledgeForm())
 
 
@@ -85,11 +85,7 @@ def _filter(request: HttpRequest) -> queries.AlertFilter:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
-    """Show an alert; a POST acknowledges it.
-
-    Context of `alerts/detail.html`: `alert`, `members` (Member, at most MEMBERS_SHOWN), `more_members`, `told`
-    (Message, oldest first), `form` (AcknowledgeForm), `can_acknowledge`, `lasted` (timedelta).
-    """
+    """Show an alert; a POST acknowledges it."""
     found = get_object_or_404(seen(request, Alert).select_related("rule", "connection"), pk=alert_id)
     actor = Actor.from_request(request)
     form = AcknowledgeForm(request.POST or None)
@@ -127,8 +123,7 @@ def reopen_alert(request: HttpRequest, alert_id: int) -> HttpResponse:
 
 @require_safe
 def messages_sent(request: HttpRequest) -> HttpResponse:
-    """List every message, newest first; ?state narrows. Context of `alerts/messages.html`: `page`, `wanted`, `states`,
-    `channels` (what is set up)."""
+    """List every message, newest first; ?state narrows."""
     given = request.GET.get("state", "")
     wanted = given if given in MessageState.values else ""
     rows = Message.objects.filter(**({"state": wanted} if wanted else {})).select_related("alert", "recipient")
@@ -139,7 +134,7 @@ def messages_sent(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def message(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a message as it was sent. Context of `alerts/message.html`: `message`, `can_send_again`."""
+    """Show a message as it was sent."""
     found = get_object_or_404(Message.objects.select_related("alert", "recipient"), pk=pk)
     stuck = found.state in {MessageState.FAILED, MessageState.UNKNOWN}
     may = Actor.from_request(request).may(actions.MANAGE)
@@ -162,10 +157,7 @@ def message_again(request: HttpRequest, pk: int) -> HttpResponse:
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def stop(request: HttpRequest, token: str) -> HttpResponse:
-    """Stop mails to the address that the link was made for; a GET asks first, as mail scanners open links.
-
-    Context of `alerts/stop.html`: `address` (or None), `stopped`.
-    """
+    """Stop mails to the address that the link was made for; a GET asks first, as mail scanners open links."""
     address = stopping.address_of(token)
     stopped = bool(address and request.method == "POST")
     if address and stopped:
@@ -176,7 +168,7 @@ def stop(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def own_mails(request: HttpRequest) -> HttpResponse:
-    """Let a person stop their own mails. Context of `alerts/own.html`: `wanted`, `address`, `told` (Message)."""
+    """Let a person stop their own mails."""
     user = person_of(request)
     if request.method == "POST":
         stopping.set_own_mails(Actor.from_request(request), user, wanted=request.POST.get("mails") == "on")
@@ -189,8 +181,7 @@ def own_mails(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
-    """List the rules, by kind. Context of `alerts/rules.html`: `rows` (ProblemKind, Rule and when it tells),
-    `can_manage`."""
+    """List the rules, by kind."""
     kept = Rule.objects.select_related("connection").prefetch_related("recipients")
     found = ((kind_named(rule.kind), rule) for rule in kept)
     rows = [(kind, rule, kind.in_words(rule.threshold)) for kind, rule in found if kind]
@@ -199,8 +190,7 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show and change a rule. Context of `alerts/rule.html`: `rule` (None: a new one), `kind`, `form`, `can_manage`,
-    `is_default`."""
+    """Show and change a rule."""
     return _edit(request, get_object_or_404(Rule, pk=pk))
 
 
@@ -245,7 +235,7 @@ def rule_delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def recipients(request: HttpRequest) -> HttpResponse:
-    """List recipients; a POST adds one. Context of `alerts/recipients.html`: `recipients`, `form`, `can_manage`."""
+    """List recipients; a POST adds one."""
     form = RecipientForm(request.POST or None)
     if request.method == "POST":
         require_manager(request)

@@ -80,7 +80,7 @@ ALERTS: Mapping[str, StateStyle] = {
     "critical": StateStyle("Critical", "s-blocked", "crit", "Data can be lost, or reads or writes fail", loud=True),
     "warning": StateStyle("Warning", "s-attention", "warn", "Something is out of order"),
     "info": StateStyle("Note", "s-published", "idle", "Worth knowing"),
-    "open": StateStyle("Open", "s-next", "idle", "Nobody has taken it up"),
+    "open": StateStyle("Active", "s-next", "idle", "Nobody has taken it up"),
     "acknowledged": StateStyle("Acknowledged", "s-done", "idle", "Somebody has taken it up, until a time"),
     "resolved": StateStyle("Resolved", "s-done", "ok", "Not seen for five minutes"),
 }

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from html import unescape
 
 import pytest
@@ -100,6 +101,10 @@ STATUS: dict[Callable[[], object], list[str]] = {
         "Past objective 0 1 without a copy yet",
         "has no copy yet",
         f"Running since {NOW - timedelta(minutes=10):%H:%M} UTC",
+    ],
+    lambda: make_run(make_plan(), "running", started_at=None): ["Not begun yet"],
+    lambda: make_run(make_plan(), "failed", estimate_usd=Decimal("0.25"), age=2 * HOUR): [
+        "Not known 1 run ended before the cost was counted",
     ],
     lambda: make_plan(schedule="never on sunday at all"): ["No schedule"],
 }

@@ -1,5 +1,6 @@
 """What alerts are told of the lake."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -106,6 +107,38 @@ def test_a_store_set_up_dangerously_is_told_and_that_its_ttl_is_being_moved() ->
     TtlMigration.objects.create(store=store, started_at=NOW, phase_at=NOW, next_at=NOW)
     problem = only(setting_problems(NOW))
     assert (problem.next_step, problem.path) == ("TTL is being moved to expireTime.", f"/stores/{store.pk}/ttl/")
+
+
+@pytest.mark.parametrize(
+    ("code", "evidence", "path", "link"),
+    [
+        ("ttl-off", {}, "/stores/{store}/ttl/", "See its TTL"),
+        ("lifecycle-takes-unpublished", {"table": "sales/orders"}, "/tables/{table}/", "See the table"),
+        ("lifecycle-takes-unpublished", {"table": "gone"}, "/buckets/{bucket}/", "See the bucket"),
+        ("lifecycle-too-short", {}, "/buckets/{bucket}/", "See the bucket"),
+    ],
+)
+def test_the_button_leads_to_where_the_step_is_taken(code: str, evidence: dict[str, Any], path: str, link: str) -> None:
+    table, facts = make_table(), described(code=code, state="attention", evidence=evidence)
+    of_store, of_bucket = (facts, {}) if code.startswith("ttl-") else ({}, facts)
+    store, bucket = make_store(state="attention", facts=of_store), make_bucket(facts=of_bucket)
+    problem = only(setting_problems(NOW))
+    found = {"store": store.pk, "bucket": bucket.pk, "table": table.pk}
+    assert (problem.path, problem.link) == (path.format(**found), link)
+
+
+@pytest.mark.parametrize(("code", "tab"), [("old-writer", "writers/"), ("writers-spinning", "")])
+def test_what_a_writer_does_has_a_next_step(code: str, tab: str) -> None:
+    problem = blocked(code=code, state=State.ATTENTION)
+    assert problem.next_step in problem.advice != ""
+    assert re.fullmatch(rf"/tables/\d+/{tab}", problem.path)
+
+
+def test_evidence_is_told_with_plain_labels_and_times_in_utc() -> None:
+    evidence = {"commitTime": 1_795_863_264, "first_bites_at": "2026-11-29T00:00:00+00:00", "bytes_equal": False}
+    facts = dict(blocked(evidence=evidence).facts)
+    assert (facts["State"], facts["Bytes equal"]) == ("Blocked", "no")
+    assert (facts["Commit time"], facts["First acts"]) == ("28 Nov 2026 10:54 UTC", "29 Nov 2026 00:00 UTC")
 
 
 def test_a_connection_is_late_since_its_last_good_look() -> None:

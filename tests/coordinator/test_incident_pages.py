@@ -72,15 +72,15 @@ def test_who_writes_is_named_with_the_trail_that_is_left() -> None:
     assert re.search(r"412 files left behind, the newest <time datetime=.2026-11-20T09:41:00Z", html)
 
 
-def test_a_loss_is_the_last_step_and_needs_an_operator_to_look_at() -> None:
+def test_a_loss_is_the_last_step_and_off_with_the_reason_for_all_but_admins() -> None:
     table = stored(SCENES["C11"]())
 
-    html, seen = page(table), page(table, role=Role.VIEWER)
+    html, seen = page(table, role=Role.ADMIN), page(table)
 
     steps = html.partition('<ol class="guide">')[2].partition("</ol>")[0]
-    assert "Abandon commit 3…" in steps.rpartition("<li")[2]
+    assert re.search('<button class="button">Abandon commit 3…', steps.rpartition("<li")[2])
     assert 'class="button primary"' not in steps
-    assert re.search(r"disabled>Abandon commit 3…", seen)
+    assert re.search(r"disabled>Abandon commit 3….{,400}Needs the admin role\.", seen)
 
 
 def test_the_evidence_can_be_pasted_with_the_address_of_the_page() -> None:

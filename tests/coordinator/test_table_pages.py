@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -296,35 +297,73 @@ def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client
     assert html.count("Carries commitTime") == 2
 
 
-OF_ENABLING = ("", "compatibility/", "coordination/enable/")
+def test_a_version_that_the_item_no_longer_lists_is_not_in_its_list(client: Client) -> None:
+    table = make_table(state="blocked", mechanism="coordinated_commits", accepted_version=42, published_version=41)
+    make_commit(table, 41)
+    make_pending(table, 42, code="K6", file="", complete=None)
+
+    html = page(client, table)
+
+    row = html.partition(">Commit 42<")[2].partition("</tr>")[0]
+    assert "not in the item's list" in unescape(row)
+    assert "Last published" in html
+    assert not re.search("names no file|Last commit", html)
+
+
+TABS_WITH_OFFERS = ("", "compatibility/", "coordination/{act}/")
 AWS_ALONE = "speaks to AWS alone, and this connection reaches DynamoDB at http://127.0.0.1:9"
-BLOCKED = "The table is blocked: that comes first."
+WAITING, STEPS, UNPUBLISHED = {"unpublished_count": 1}, "/tables/{pk}/#steps", "/tables/{pk}/entries/?state=unpublished"
 WAITS = "A commit is accepted and not published: publish it first."
+ALONE, COORDINATED = {"mechanism": "single_driver"}, {"mechanism": "coordinated_commits"}
+HALF_DROPPED = ALONE | {"writer_features": ["coordinatedCommits-preview"]}
+BACKFILL = {"state": "unbackfilled", "repairs": ["backfill"]}
 
 
 @pytest.mark.parametrize(
-    ("fields", "endpoint", "reason", "way"),
+    ("act", "fields", "states", "reason", "way"),
     [
-        ({"mechanism": "log_store", "lock_domains": DOMAINS[:1]}, "http://127.0.0.1:9", AWS_ALONE, ""),
-        ({"state": "blocked", "unpublished_count": 1}, "", BLOCKED, "/tables/{pk}/#steps"),
-        ({"unpublished_count": 1}, "", WAITS, "/tables/{pk}/entries/?state=unpublished"),
+        ("enable", {"lock_domains": DOMAINS[:1]}, [], AWS_ALONE, ""),
+        ("enable", WAITING, ["blocked"], "The table is blocked: that comes first.", STEPS),
+        ("enable", WAITING, [], WAITS, UNPUBLISHED),
+        ("drop", WAITING, ["blocked"], "The table is blocked: that comes first.", STEPS),
+        ("drop", {}, ["unsafe"], "The table is unsafe: that comes first.", STEPS),
+        ("drop", WAITING, ["pending"], WAITS, UNPUBLISHED),
     ],
 )
-def test_enabling_is_off_with_its_reason_on_every_page_of_the_table(
-    client: Client, fields: dict[str, Any], endpoint: str, reason: str, way: str
+def test_an_act_is_off_with_its_reason_wherever_it_is_offered(
+    client: Client, act: str, fields: dict[str, Any], states: list[str], reason: str, way: str
 ) -> None:
-    table = make_table(**{"mechanism": "single_driver"} | fields)
-    Connection.objects.update(endpoint_url=endpoint)
+    table = make_table(**(ALONE if act == "enable" else COORDINATED) | fields)
+    Connection.objects.update(endpoint_url="http://127.0.0.1:9" if reason == AWS_ALONE else "")
+    for state in states:
+        make_finding(table, state=state)
 
-    for tab in OF_ENABLING:
-        html = page(client, table, tab)
+    for tab in TABS_WITH_OFFERS:
+        html = page(client, table, tab.format(act=act))
         assert reason in html
-        assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' not in html
+        assert f'class="button" href="/tables/{table.pk}/coordination/{act}/"' not in html
         assert not way or f'href="{way.format(pk=table.pk)}"' in html
+    assert reason in flat(client.get(f"/tables/coordination/{act}/"))
+    assert f'data-can="{act}"' in (listed := flat(client.get("/tables/")))
+    assert not re.search(rf'type="checkbox"[^>]+data-can="[^"]*{act}', listed)
 
 
-@pytest.mark.parametrize("tab", OF_ENABLING[:2])
-def test_enabling_is_offered_where_nothing_is_in_the_way(client: Client, tab: str) -> None:
-    table = make_table(mechanism="single_driver")
+@pytest.mark.parametrize(
+    ("act", "fields", "findings"),
+    [
+        ("enable", ALONE, [{"code": "foreign-writer", "state": "unsafe"}]),
+        ("drop", COORDINATED, []),
+        ("drop", COORDINATED | WAITING, [BACKFILL | {"code": "K3", "state": "blocked"}]),
+        ("drop", HALF_DROPPED | WAITING, [BACKFILL, {"code": "half-dropped", "state": "attention"}]),
+    ],
+)
+def test_an_act_is_offered_where_nothing_is_in_the_way(
+    client: Client, act: str, fields: dict[str, Any], findings: list[dict[str, Any]]
+) -> None:
+    table = make_table(**fields)
+    for finding in findings:
+        make_finding(table, **finding)
 
-    assert f'class="button" href="/tables/{table.pk}/coordination/enable/"' in page(client, table, tab)
+    assert f'class="button" href="/tables/{table.pk}/coordination/{act}/"' in page(client, table)
+    assert re.search(r'<button class="button primary">Check<', page(client, table, f"coordination/{act}/"))
+    assert re.search(rf'type="checkbox"[^>]+data-can="[^"]*{act}', flat(client.get("/tables/")))

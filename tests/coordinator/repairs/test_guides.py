@@ -64,6 +64,7 @@ def test_what_can_lose_a_commit_comes_after_all_that_cannot() -> None:
         "Abandon commit 7",
     ]
     assert guide("C7").steps[-1].title == "Or give version 7 up"
+    assert all(guide(code).never for code in ("C6", "C7", "C10", "C11", "K6"))
 
 
 def test_a_safe_repair_needs_no_writer_stopped() -> None:

@@ -161,6 +161,7 @@ def test_the_place_of_a_move_is_shown_live_and_it_can_be_stopped(client: Client,
     store = console.store(console.with_ttl("commitTime"))
     page = f"/stores/{store.pk}/ttl/"
     plan = plan_page(client, console, change_address(store), {"act": "migrate-ttl"})
+    assert re.search(r"be sent</h2><p>\s*2 calls, up to an hour apart", body(client.get(plan)))
     job = carried_out(console, confirm(client, plan))
 
     html = body(client.get(page))

@@ -129,7 +129,9 @@ def test_the_first_look_at_a_lake_is_one_mail(lake: World) -> None:
     for n in range(8):
         lake.problems.append(problem(f"t{n}", cause=f"c{n}", connection=lab.pk))
         lake.tick()
+    lake.problems[0] = problem("t0", cause="c0", connection=lab.pk, severity="critical")
+    lake.tick()
     assert lake.received == []
     lake.run(MONDAY + timedelta(hours=1))
     assert len(lake.received) == 1
-    assert Message.objects.filter(state="sent").count() == 8
+    assert Message.objects.filter(state="sent").count() == 9

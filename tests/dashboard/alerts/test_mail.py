@@ -115,11 +115,12 @@ def test_mails_of_one_alert_and_of_its_return_share_a_thread(box: Mailbox) -> No
 
 
 def test_hostile_text_adds_no_header_and_no_markup(box: Mailbox) -> None:
-    message(alert(headline=HOSTILE, meaning=HOSTILE, facts=[[HOSTILE, HOSTILE]]))
+    message(alert(headline=HOSTILE * 5, meaning=HOSTILE, facts=[[HOSTILE, HOSTILE]]))
     send(box.url)
     (mail,) = box.mails
     assert mail["Bcc"] is None
     assert "\u202e" not in mail["Subject"]
+    assert len(mail["Subject"]) < 90
     assert "\nBcc:" not in text_of(mail)
     assert "<img" not in mail.get_body(("html",)).get_content()
 

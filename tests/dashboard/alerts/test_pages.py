@@ -1,5 +1,6 @@
 """The pages of alerts: who may see and do what, and what bad input is answered with."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -47,6 +48,26 @@ def test_the_list_is_searched_and_filtered(query: str, found: str) -> None:
     alert(cause="b", title="Named b.", headline="A commit is pending.", severity="warning", kind="job-failed")
     text = page(f"/alerts/?{query}")
     assert [one for one in "ab" if f"Named {one}." in text] == list(found)
+
+
+def test_an_alert_that_nobody_has_taken_up_is_active_and_each_of_its_problems_has_a_button() -> None:
+    found = alert(count=2, path="")
+    for key in "ab":
+        found.members.create(
+            key=key, severity="critical", headline=f"Table {key}.", since=MONDAY, path=f"/tables/{key}/"
+        )
+    listed, shown = page("/alerts/"), page(f"/alerts/{found.pk}/")
+    assert re.findall(r"(\w+) <span\s+class=.dim.>\d+</span>", listed) == ["Active", "Acknowledged", "Resolved"]
+    assert not re.search(r">\s*Open\s*<", listed + shown)
+    assert re.findall(r'class="button" href="(/tables/./)"', shown) == ["/tables/a/", "/tables/b/"]
+
+
+def test_a_message_is_listed_under_a_short_title_with_the_whole_in_its_tooltip() -> None:
+    said = f"The bucket lake: {'a rule deletes logs, ' * 9}soon."
+    message(alert(headline=said), subject=said)
+    message(alert(cause="b", headline=said))
+    titles = re.findall(rf'<bdi\s+title="{said}">([^<]+)</bdi>', page("/alerts/messages/"))
+    assert [len(title) < 110 for title in titles] == [True, True]
 
 
 def acknowledge_all(role: Role, *found: Alert, **fields: str) -> Any:

@@ -12,6 +12,7 @@ from dashboard.alerts.forms import MOST_HOURS
 from dashboard.alerts.models import Alert, AlertState
 from dashboard.alerts.queries import AlertFilter, alerts, as_document
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
+from dashboard.web.states import look_of
 
 
 class Command(JsonCommand):
@@ -52,7 +53,8 @@ class Command(JsonCommand):
 
 def _as_text(rows: list[Alert]) -> list[str]:
     cells = [
-        (row.pk, row.severity, row.state, f"{row.opened_at:%Y-%m-%d %H:%M}", row.count, row.headline) for row in rows
+        (row.pk, row.severity, look_of(row.state).word.lower(), f"{row.opened_at:%F %H:%M}", row.count, row.headline)
+        for row in rows
     ]
     headers = ("ALERT", "SEVERITY", "STATE", "OPENED (UTC)", "PROBLEMS", "HEADLINE")
     return columns(headers, cells) if rows else ["No alerts."]
