@@ -297,7 +297,7 @@ def test_an_entry_of_an_old_writer_does_not_agree_under_a_warning(client: Client
 
 
 OF_ENABLING = ("", "compatibility/", "coordination/enable/")
-AWS_ALONE = "speaks to AWS alone, and this connection reaches DynamoDB at http://127.0.0.1:9"
+AWS_ALONE = "calls AWS only, and this connection reaches DynamoDB at http://127.0.0.1:9"
 BLOCKED = "The table is blocked: that comes first."
 WAITS = "A commit is accepted and not published: publish it first."
 
