@@ -9,7 +9,7 @@ from dashboard.accounts.search import MOST_TO_ACT_ON, Search, SearchHit, SearchK
 
 
 def _acts(search: Search) -> Iterable[SearchHit]:
-    yield SearchHit("Add a backup plan…", reverse("backup-plan-add"), verb="backup.plan")
+    yield SearchHit("Add a backup plan…", reverse("backup-plan-add"), verb="backup.plan", about="new")
     for plan in search.rows(Plan).select_related("vault_connection")[:MOST_TO_ACT_ON]:
         path = f"{reverse('backup-plan', args=[plan.name])}#run"
         yield SearchHit(f"Run the backup {plan.name}…", path, verb="backup.run", connection=plan.vault_connection)

@@ -22,6 +22,7 @@ def register_addresses() -> None:
         NavItem("Lake", "Buckets", "buckets", "i-bucket", 30, partial(_worst, Bucket)),
         NavItem("Lake", "Writer settings", "doctor", "i-file", 35),
         NavItem("Console", "Connections", "connections", "i-gear", 40),
+        NavItem("Lake", "Coordinated commits", "coordination"),
     )
     owned_by(
         table_id=partial(_connection, DeltaTable),

@@ -6,10 +6,12 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from coordinator.coordination.confirmed import VERBS
+from coordinator.coordination.confirmed import MANY_VERBS, VERBS
 from coordinator.coordination.offers import coordination_offers
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from coordinator.protocols.verdict import State
+from coordinator.queries.coordination import NAMES
+from coordinator.queries.repairs import bulk_kinds
 from coordinator.queries.table_list import TableFilter, filtered, table_rows
 from dashboard.accounts.search import MOST_TO_ACT_ON, ONLY_TABLES, Search, SearchHit, SearchKind, register
 from dashboard.connections.models import Connection
@@ -27,14 +29,20 @@ def _acts(search: Search) -> Iterable[SearchHit]:
     """Those on the tables that the last word names, on connections and on the whole lake; each opens its own page."""
     name = search.words.rpartition(" ")[2]
     yield from _acts_on_tables(list(_tables(search, name)[:TABLES_TO_ACT_ON]) if name else [], name)
+    for many in bulk_kinds().values():
+        path = reverse("repair-many", args=[many.repair])
+        yield SearchHit(f"{many.title}…", path, verb="table.repair", connection=search.connection)
+    for operation, verb in MANY_VERBS.items():
+        path = reverse("coordination-many", args=[operation.value])
+        yield SearchHit(f"{NAMES[operation]} on many tables…", path, verb=verb, connection=search.connection)
+    for label, verb, page, about in (
+        ("New coordinated table…", "table.create", "table-create", "create"),
+        ("Create a commit store…", "store.create", "store-create", "new"),
+    ):
+        yield SearchHit(label, reverse(page), verb=verb, connection=search.connection, about=about)
     for one in search.rows(Connection)[:MOST_TO_ACT_ON]:
         path = reverse("tables", query={"connection": one.name})
         yield SearchHit(f"Observe {one.name}…", path, verb="lake.observe", connection=one)
-    for label, verb, page in (
-        ("Create a coordinated table…", "table.create", "table-create"),
-        ("Create a commit store…", "store.create", "store-create"),
-    ):
-        yield SearchHit(label, reverse(page), verb=verb, connection=search.connection)
 
 
 def _acts_on_tables(tables: list[DeltaTable], typed: str) -> Iterable[SearchHit]:
@@ -49,6 +57,7 @@ def _acts_on_tables(tables: list[DeltaTable], typed: str) -> Iterable[SearchHit]
         if row.step and repair:
             verb = "table.repair-losing" if repair.loses else "table.repair"
             acts.insert(0, (f"{repair.title} of {table.name}…", row.step.path, verb))
+        acts.append((f"Writers of {table.name}", reverse("table-writers", args=[table.pk]), ""))
         for label, path, verb in acts:
             yield SearchHit(label, path, table.bucket, verb=verb, connection=table.connection, about=typed)
 

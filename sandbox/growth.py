@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.client import Body
 from sandbox.delta_files import Shape, append, commit_bytes, creation, data_file
 from sandbox.log_store_writer import CommitExistsError, Entry, LogStoreTable, Step, file_name, item
 
@@ -34,7 +33,9 @@ class Growth:
             if not ttl_works or (entry.expire_time or 0) > time.time():
                 items.append(item(self.table.table_path, entry))
             self.next_version += 1
-        self._put_items(items)
+        for first in range(0, len(items), 25):
+            puts = [{"PutRequest": {"Item": stored}} for stored in items[first : first + 25]]
+            self.table.client.dynamodb("BatchWriteItem", RequestItems={self.table.store: puts})
 
     def commit(self, age: float, *, stop_after: Step = Step.COMPLETED) -> None:
         """Commit through the protocol as a writer did `age` seconds ago, or die after a step."""
@@ -72,11 +73,6 @@ class Growth:
     def _settled_entry(self, at: float) -> Entry:
         name = file_name(self.next_version)
         return Entry(name, f".tmp/{name}.{uuid.uuid4()}", complete=True, expire_time=int(at) + self.table.ttl)
-
-    def _put_items(self, items: list[Body]) -> None:
-        for first in range(0, len(items), 25):
-            puts = [{"PutRequest": {"Item": stored}} for stored in items[first : first + 25]]
-            self.table.client.dynamodb("BatchWriteItem", RequestItems={self.table.store: puts})
 
 
 def hash_of(text: str) -> int:

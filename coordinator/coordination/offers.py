@@ -39,7 +39,7 @@ class CoordinationOffer:
 def log_store_speaks_to_aws_alone(endpoint: str) -> str:
     """Why a table of a log store is not converted where DynamoDB is reached at an endpoint of one's own."""
     return (
-        f"{LOG_STORE_CLASS} speaks to AWS alone, and this connection reaches DynamoDB at {endpoint}: the commit would "
+        f"{LOG_STORE_CLASS} calls AWS only, and this connection reaches DynamoDB at {endpoint}: the commit would "
         "miss the log store that guards the table."
     )
 

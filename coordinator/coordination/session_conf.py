@@ -137,7 +137,7 @@ def warnings_for(mechanism: Mechanism, config: WriterConfig, release: Release) -
         case Mechanism.LOG_STORE:
             yield f"Spell the path alike everywhere: {config.scheme}:// and another scheme do not exclude each other."
             if config.dynamodb_endpoint:
-                yield f"The class speaks to AWS alone; {config.dynamodb_endpoint} is out of its reach."
+                yield f"The class calls AWS only; {config.dynamodb_endpoint} is out of its reach."
         case Mechanism.COORDINATED_COMMITS:
             yield f"Delta {release.delta} stages in {release.folder}: let no session of another folder write too."
             yield "The endpoint in the table's properties decides the region that requests are signed for."

@@ -41,7 +41,7 @@ def store_check(situation: Situation) -> Said | None:
         named = f"{store.name[:80]!a} is no DynamoDB table's name"
         return failed(f"{named}: 3 to 255 letters, digits, '_', '-' and '.'.")
     if store.kind and store.kind != COMMIT_COORDINATOR:
-        return failed(f"{store.name} is declared as a log store, and a coordinator's table has another key.")
+        return failed(f"{store.name} is declared as a log store, and a commit coordinator's table has a different key.")
     if store.error:
         return failed(f"DynamoDB does not describe {store.name}: {store.error}")
     if problem := _unfit(store):

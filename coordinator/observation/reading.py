@@ -287,7 +287,9 @@ def _table_id(known: KnownTable | None) -> str:
 def _recalling(facts: TableFacts, recalled: Mapping[int, Provenance], another: bool | None) -> TableFacts:
     """The facts with what was known before, unless that may be another table's; of one that is, what it left behind."""
     if another is None:
-        problem = ReadingProblem("metaData.id", "Without it this table is not told from another one made in its place.")
+        problem = ReadingProblem(
+            "metaData.id", "Without it Levee cannot tell this table from another one made in its place."
+        )
         return replace(facts, problems=(*facts.problems, problem))
     if not another:
         return replace(facts, provenance=recalled)

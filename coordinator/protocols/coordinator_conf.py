@@ -53,7 +53,7 @@ def _problem_of(content: Mapping[str, object]) -> str:
     unknown = sorted(set(content) - {STORE_KEY, ENDPOINT_KEY})
     if unknown:
         keys = ", ".join(repr(key[:40]) for key in unknown[:5])
-        return f"{COORDINATOR_CONF} has keys that no release of Delta knows: {keys}. Nobody can say what they change."
+        return f"{COORDINATOR_CONF} has keys that no release of Delta knows: {keys}. What they change is not known."
     return ""
 
 

@@ -124,20 +124,16 @@ def _protection(change: ChangeProtection, facts: StoreFacts, found: StoreDescrip
     )
     told = "Deleting the table then takes a change of this setting first." if change.on else "Nothing else changes."
     danger = "" if change.on else "One call can then delete the store, with every commit not yet published."
-    title, declares = (
-        f"Switch deletion protection of {change.name} {word}",
-        f"deletion_protection_enabled = {str(change.on).lower()}",
-    )
+    title = f"Switch deletion protection of {change.name} {word}"
+    declares = f"deletion_protection_enabled = {str(change.on).lower()}"
     return _plan(change, facts, title, (call,), (told,), declares, danger)
 
 
 def _recovery(change: ChangeRecovery, facts: StoreFacts, found: StoreDescription) -> ChangePlan:
     word = "on" if change.on else "off"
     if found.point_in_time_recovery is None:
-        raise NotPlanned(
-            "not-read",
-            f"Whether point-in-time recovery of {change.name} is on could not be read: {_why(found)}",
-        )
+        told = f"Whether point-in-time recovery of {change.name} is on could not be read: {_why(found)}"
+        raise NotPlanned("not-read", told)
     if found.point_in_time_recovery == change.on:
         raise NotPlanned(NOTHING_TO_DO, f"Point-in-time recovery of {change.name} is {word} already.")
     before = (("point_in_time_recovery", found.point_in_time_recovery),)
@@ -159,10 +155,8 @@ def _enable_ttl(change: EnableTtl, facts: StoreFacts, found: StoreDescription) -
             f"move it to {TTL_ATTRIBUTE} instead.",
         )
     if status != "DISABLED":
-        raise NotPlanned(
-            "changing",
-            f"TTL of {change.name} is being switched off, which takes up to an hour: try again then.",
-        )
+        why = f"TTL of {change.name} is being switched off, which takes up to an hour: try again then."
+        raise NotPlanned("changing", why)
     call = ttl_call(change.name, TTL_ATTRIBUTE, facts.arn, on=True)
     told = (
         "Finished entries leave within a few days after their time, and incomplete ones stay. Every entry with a time "
@@ -214,10 +208,8 @@ def _disable_ttl(change: DisableTtl, facts: StoreFacts, found: StoreDescription)
     if found.ttl_status in TTL_OFF:
         raise NotPlanned(NOTHING_TO_DO, f"TTL of {change.name} is off already, or about to be.")
     if found.ttl_status != "ENABLED" or not found.ttl_attribute:
-        raise NotPlanned(
-            "changing",
-            f"TTL of {change.name} is {found.ttl_status or 'not known'}: try again once it is ENABLED.",
-        )
+        why = f"TTL of {change.name} is {found.ttl_status or 'not known'}: try again once it is ENABLED."
+        raise NotPlanned("changing", why)
     call = ttl_call(change.name, found.ttl_attribute, facts.arn, on=False)
     kept = "Finished entries then never leave; no commit is at risk."
     if facts.kind == COMMIT_COORDINATOR:

@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from changes.plan import NOTHING_TO_DO, ChangePlan, Equivalents
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation.elsewhere import held_elsewhere, rows_elsewhere, seen_anywhere
-from coordinator.observation.surveys import Place
 from coordinator.protocols.judgement import QUIET_SECONDS
 from coordinator.protocols.wording import counted, duration, joined, thousands
 from coordinator.settings.requests import NotPlanned, Sweep
@@ -77,13 +76,10 @@ def _of_several_locks(tables: Sequence[DeltaTable]) -> set[int]:
     that one of them accepted.
     """
     connection = tables[0].connection
-    elsewhere = {*held_elsewhere(connection), *_locked_elsewhere(connection)}
+    # Another connection ever saw entries of it in a store that this one does not reach.
+    locked = (place for place, rows in rows_elsewhere(connection).items() if any(row.locks for row in rows))
+    elsewhere = {*held_elsewhere(connection), *locked}
     return {table.pk for table in tables if len(table.domains) > 1 or (table.bucket, table.prefix) in elsewhere}
-
-
-def _locked_elsewhere(connection: Connection) -> set[Place]:
-    """Tables of which another connection ever saw entries in a store that this one does not reach."""
-    return {place for place, rows in rows_elsewhere(connection).items() if any(row.locks for row in rows)}
 
 
 def _left_out(tables: int) -> str:

@@ -48,12 +48,14 @@ def next_move(phase: Phase, from_attribute: str, seen: StoreDescription | None, 
     if seen.ttl_status is None:
         return TtlStep(phase, "DynamoDB does not say how TTL stands: asked again in a minute.")
     if seen.ttl_attribute == TTL_ATTRIBUTE and seen.ttl_status in ("ENABLED", "ENABLING"):
-        return _on_expire_time(seen)
+        if seen.ttl_status == "ENABLED":
+            return TtlStep(Phase.DONE, f"TTL is on {TTL_ATTRIBUTE}, read back from DynamoDB.")
+        detail = f"TTL on {TTL_ATTRIBUTE} is being switched on, which takes DynamoDB up to an hour."
+        return TtlStep(Phase.WAITING_ON, detail)
     if seen.ttl_status == "DISABLING":
         if phase is Phase.WAITING_ON:
             return _somebody("switched TTL off")
-        detail = "TTL is being switched off; DynamoDB takes up to an hour for that."
-        return TtlStep(Phase.WAITING_OFF, detail)
+        return TtlStep(Phase.WAITING_OFF, "TTL is being switched off; DynamoDB takes up to an hour for that.")
     if seen.ttl_status == "DISABLED":
         if phase is Phase.WAITING_ON:
             return _somebody("switched TTL off") if settled else TtlStep(phase, _NOT_SHOWN)
@@ -71,20 +73,11 @@ def after_refusal(phase: Phase, send: str, error: AwsError, now: datetime) -> Tt
     if error.is_access_denied or error.code in _REFUSED_FOR_GOOD:
         return TtlStep(Phase.FAILED, f"TTL could not be switched {word}: {said}.")
     waiting = Phase.DISABLING if send == "disable" else Phase.ENABLING
-    at = now + ASK_AGAIN
     detail = (
         f"TTL could not be switched {word} yet, which DynamoDB allows once in about an hour; tried again at "
-        f"{at:%H:%M} UTC: {said}."
+        f"{now + ASK_AGAIN:%H:%M} UTC: {said}."
     )
     return TtlStep(waiting, detail, wait=ASK_AGAIN)
-
-
-def _on_expire_time(seen: StoreDescription) -> TtlStep:
-    if seen.ttl_status == "ENABLED":
-        return TtlStep(Phase.DONE, f"TTL is on {TTL_ATTRIBUTE}, read back from DynamoDB.")
-    return TtlStep(
-        Phase.WAITING_ON, f"TTL on {TTL_ATTRIBUTE} is being switched on, which takes DynamoDB up to an hour."
-    )
 
 
 def _on_another(phase: Phase, from_attribute: str, seen: StoreDescription) -> TtlStep:

@@ -43,7 +43,7 @@ WRITE_LOOKS = {
 def of_table(request: HttpRequest, table_id: int) -> HttpResponse:
     """Session settings for this table, by mechanism and release."""
     table = addressed_table(request, table_id)
-    context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table), [table.uri])
+    context = _settings(request, Mechanism(table.mechanism), writer_config_of_table(table))
     context["doctor"] = reverse("table-doctor", args=[table.pk])
     chosen = Mechanism(str(context["chosen_mechanism"]))
     context |= _policies(place_of_table(table, chosen), chosen, [table.uri])
@@ -56,7 +56,7 @@ def of_store(request: HttpRequest, store_id: int) -> HttpResponse:
     store = addressed_store(request, store_id)
     is_log_store = store.kind == CommitStore.Kind.LOG_STORE
     own = Mechanism.LOG_STORE if is_log_store else Mechanism.COORDINATED_COMMITS
-    context = _settings(request, own, writer_config_of_store(store), ["--store", store.name])
+    context = _settings(request, own, writer_config_of_store(store))
     context |= {"tests": tests_of(store), "why_no_test": why_no_plan(Actor.from_request(request), store.connection)}
     chosen = Mechanism(str(context["chosen_mechanism"]))
     context |= _policies(place_of_store(store, chosen), chosen, ["--store", store.name])
@@ -84,15 +84,13 @@ def compatibility(request: HttpRequest, table_id: int) -> HttpResponse:
     return render(request, "coordinator/table_compatibility.html", frame(table, "compatibility") | context)
 
 
-def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig, named: list[str]) -> dict[str, object]:
+def _settings(request: HttpRequest, own: Mechanism, config: WriterConfig) -> dict[str, object]:
     default = own if own in MECHANISMS else Mechanism.SINGLE_DRIVER
     asked = request.GET.get("mechanism", "")
     mechanism = next((one for one in MECHANISMS if one.value == asked), default)
     release = release_named(request.GET.get("release", ""))
-    words = ["levee", "commits", "conf", *named, "--mechanism", mechanism.value, "--release", release.delta]
     return {
         "conf": conf_document(mechanism, config, release),
-        "conf_command": shlex.join(words),
         "chosen_mechanism": mechanism.value,
         "mechanisms": [(one.value, MECHANISM_WORDS[one]) for one in MECHANISMS],
         "own": own.value,

@@ -108,7 +108,7 @@ def _first(facts: WriterTestFacts, of_kind: Iterator[Found]) -> Found:
 def _before_all(facts: WriterTestFacts) -> Iterator[Found]:
     place = facts.path
     if facts.is_empty:
-        yield WriterTestState.NOT_SEEN, f"Not seen yet: nothing lies at {place}, and no item speaks of it."
+        yield WriterTestState.NOT_SEEN, f"Not seen yet: nothing lies at {place}, and no item names it."
     if facts.is_cut:
         yield WriterTestState.NOT_KNOWN, f"More lies at {place} than a test leaves: make a new test."
     if not facts.commits:

@@ -18,13 +18,7 @@ from coordinator.writers.session import (
 )
 from coordinator.writers.stack import stack_of
 
-RULES: tuple[DoctorRule, ...] = (
-    *dead_names.RULES,
-    *classes.RULES,
-    *places.RULES,
-    *safety.RULES,
-    *jars.RULES,
-)
+RULES = (*dead_names.RULES, *classes.RULES, *places.RULES, *safety.RULES, *jars.RULES)
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 _MOST_ROUNDS = 8
 
@@ -80,7 +74,7 @@ def _all_troubles(session: WriterSession) -> tuple[list[tuple[DoctorRule, Troubl
     """
     found: dict[tuple[str, str], tuple[DoctorRule, Trouble]] = {}
     for _ in range(_MOST_ROUNDS):
-        troubles = list(_troubles(session))
+        troubles = [(rule, trouble) for rule in RULES for trouble in rule.check(session)]
         for rule, trouble in troubles:
             found.setdefault((rule.name, trouble.key), (rule, trouble))
         entries = session.entries
@@ -90,10 +84,6 @@ def _all_troubles(session: WriterSession) -> tuple[list[tuple[DoctorRule, Troubl
             break
         session = replace(session, entries=entries)
     return list(found.values()), {entry.key: entry.value for entry in session.entries}
-
-
-def _troubles(session: WriterSession) -> Iterator[tuple[DoctorRule, Trouble]]:
-    return ((rule, trouble) for rule in RULES for trouble in rule.check(session))
 
 
 def _changed(entries: tuple[PastedSetting, ...], changes: Sequence[SettingChange]) -> tuple[PastedSetting, ...]:

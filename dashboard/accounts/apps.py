@@ -14,4 +14,6 @@ class AccountsConfig(AppConfig):
 
         counted_as(Grant, "role that a person has on it", "roles that people have on it")
         register(NavItem("Console", "People", "people", "i-people", place=30, verb="people.manage"))
+        for label, page in (("Preferences of your account", "me"), ("Your mails", "own-mails"), ("Glossary", "states")):
+            register(NavItem("Console", label, page))
         search.in_modules.name("dashboard.accounts.people")

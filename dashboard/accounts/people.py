@@ -19,7 +19,7 @@ from dashboard.accounts.door import forget_failures
 from dashboard.accounts.gate import require
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
-from dashboard.accounts.search import Search, SearchKind, register
+from dashboard.accounts.search import Search, SearchHit, SearchKind, register
 from dashboard.accounts.sessions import end_sessions
 from dashboard.audit.log import record
 
@@ -130,4 +130,7 @@ def _for_admins(search: Search) -> QuerySet[User]:
     return User.objects.order_by("username") if search.actor.may(VERB) else User.objects.none()
 
 
-register(SearchKind("People", "i-people", 60, "person", _for_admins, ("username__icontains", "email__icontains")))
+register(
+    SearchKind("People", "i-people", 60, "person", _for_admins, ("username__icontains", "email__icontains")),
+    acts=lambda _: [SearchHit("Add a person…", reverse("new-person"), verb=VERB, about="new")],
+)

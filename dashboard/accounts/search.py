@@ -41,8 +41,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One line: where it leads, and what is said beside it. An act has the `verb` that says who may do it, on
-    `connection`, and `about`: what else of it may have been typed."""
+    """One line: where it leads, and what is said beside it. An act has the `verb` that says who may do it, "" for
+    whoever sees it, on `connection`, and `about`: what else of it may have been typed."""
 
     label: str
     path: str
@@ -119,4 +119,5 @@ def found(search: Search, sign: str) -> list[SearchGroup]:
 
 
 def _may_be_done(search: Search, act: SearchHit) -> bool:
-    return search.names(f"{act.label} {act.about}") and search.actor.may(act.verb, act.connection)
+    is_meant = search.names(f"{act.label} {act.about}")
+    return is_meant and (not act.verb or search.actor.may(act.verb, act.connection))

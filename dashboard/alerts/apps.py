@@ -20,6 +20,8 @@ class AlertsConfig(AppConfig):
 
         problems.in_modules.name("dashboard.alerts.own_health")
         register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))
+        for name in ("rules", "recipients", "messages"):
+            register(NavItem("Protection", f"Alert {name}", f"alert-{name}"))
         kind = SearchKind("Alerts", "i-alert", 20, "alert", find_alerts, (), list_name="alerts", at_rest=True)
         register_search(kind)
         counted_as(Rule, "alert rule", "alert rules")

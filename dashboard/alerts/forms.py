@@ -75,7 +75,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run 
         if bool(cleaned.get("quiet_from")) != bool(cleaned.get("quiet_until")):
             raise forms.ValidationError("Quiet hours have a beginning and an end: give both or neither.")
         if cleaned.get("escalate_hours") and not cleaned.get("escalate_to"):
-            raise forms.ValidationError("Say whom to tell when nobody takes it up.")
+            raise forms.ValidationError("Choose who is notified when nobody acknowledges it.")
         if self.is_new and not (cleaned.get("connection") or cleaned.get("prefix") or cleaned.get("plan")):
             raise forms.ValidationError("Say where it holds: a connection, a prefix or a plan.")
         return cleaned

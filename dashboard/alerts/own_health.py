@@ -155,7 +155,7 @@ def refused_passwords(now: datetime) -> Iterator[Problem]:
             headline=f"Wrong passwords were given {count:,} times within an hour.",
             since=oldest,
             next_step="Look in the audit log whose names they were, and where they came from.",
-            meaning="Somebody guesses, or somebody has forgotten theirs. Each further failure makes the next try wait.",
+            meaning="Somebody guesses passwords, or has forgotten one. Each further failure makes the next try wait.",
             advice="Look in the audit log whose names they were and where they came from. An admin gives a link "
             "to a new password to who cannot get in.",
             facts=(("Names", _most(refused, "target_label")), ("Addresses", _most(refused, "ip"))),

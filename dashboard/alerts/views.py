@@ -227,7 +227,7 @@ def rule_delete(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Rule, pk=pk)
     if _is_default(found):
         require_manager(request)
-        messages.error(request, "This is the rule for everything of its kind: switch it off instead.")
+        messages.error(request, "The default rule of a kind is not deleted: switch it off instead.")
         return redirect("alert-rule", pk)
     actions.delete_rule(Actor.from_request(request), found)
     return redirect("alert-rules")

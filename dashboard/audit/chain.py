@@ -122,7 +122,7 @@ def _complaint(place: int, seal: AuditSeal, entry: AuditEntry | None, previous: 
     if seal.place != place:
         return f"Seal {place} is missing: the chain goes on with {seal.place}."
     if entry is None:
-        return f"Entry {seal.entry} was removed: seal {seal.place} of {seal.sealed_at:%Y-%m-%d %H:%M} UTC speaks of it."
+        return f"Entry {seal.entry} was removed: seal {seal.place} of {seal.sealed_at:%Y-%m-%d %H:%M} UTC names it."
     if not hmac.compare_digest(seal.seal, seal_of(previous, place, seal.sealed_at, entry)):
         what = f"Entry {seal.entry} ({entry.action} of {entry.at:%Y-%m-%d %H:%M} UTC) is not what seal {place} sealed"
         return f"{what}, or LEVEE_AUDIT_SECRET is not what it was." if place == 1 else f"{what}."

@@ -45,11 +45,11 @@ class Console:
     @cached_property
     def navigation(self) -> tuple[NavEntry, ...]:
         """The entries that this person sees, group by group."""
-        return tuple(self._entry(item) for item in self.pages)
+        return tuple(self._entry(item) for item in self.pages if item.icon)
 
     @property
     def pages(self) -> tuple[NavItem, ...]:
-        """The pages of those entries; asking for them counts nothing."""
+        """The pages that this person may find; asking for them counts nothing."""
         return tuple(item for item in registered() if self._shows(item))
 
     def _entry(self, item: NavItem) -> NavEntry:

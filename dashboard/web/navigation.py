@@ -16,7 +16,7 @@ class NavCount:
 
 @dataclass(frozen=True, slots=True)
 class NavItem:
-    """One entry of a group; lower `place` stands higher.
+    """One entry of a group; lower `place` stands higher. A page without an `icon` is found by typing alone.
 
     `url_name` is reversed without arguments; every page whose path begins with that address belongs to the entry.
     `count` gets the id of the connection in scope, or None for all, and costs one indexed query; None: nothing to say.
@@ -25,8 +25,8 @@ class NavItem:
     group: str
     label: str
     url_name: str
-    icon: str
-    place: int
+    icon: str = ""
+    place: int = 0
     count: Callable[[int | None], NavCount | None] | None = None
     verb: str = ""
     """Who may do this sees the entry; empty: everybody."""

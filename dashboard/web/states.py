@@ -24,7 +24,7 @@ LAKE: Mapping[str, StateStyle] = {
     "unsafe": StateStyle("Unsafe", "s-unsafe", "crit", "Works, but a commit can be lost", loud=True, rank=1),
     "attention": StateStyle("Attention", "s-attention", "warn", "Works; something is out of order", rank=2),
     "not_checked": StateStyle(
-        "Not checked", "s-unknown", "idle", "What decides it is not known or not over, with the reason", rank=3
+        "Not checked", "s-unknown", "idle", "Levee cannot judge it yet; the reason is given", rank=3
     ),
     "unbackfilled": StateStyle(
         "Unbackfilled", "s-unbackfilled", "held", "Coordinator: accepted, not yet copied to its file", rank=4
@@ -48,7 +48,7 @@ JOBS: Mapping[str, StateStyle] = {
     "waiting_for_approval": StateStyle("Waiting for approval", "s-waiting", "warn", "A person must decide"),
     "succeeded": StateStyle("Succeeded", "s-done", "ok", "Every step done"),
     "begun": StateStyle("Under way", "s-running", "live", "The job ended; what it began goes on, or waits"),
-    "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, for somebody else changed it first"),
+    "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, because somebody else changed it first"),
     "complete_with_gaps": StateStyle("Copied with gaps", "s-gaps", "warn", "Done, and something is left over"),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": StateStyle("Lost", "s-unknown", "crit", "Its worker has not been heard of for 90 s"),
@@ -80,8 +80,8 @@ ALERTS: Mapping[str, StateStyle] = {
     "critical": StateStyle("Critical", "s-blocked", "crit", "Data can be lost, or reads or writes fail", loud=True),
     "warning": StateStyle("Warning", "s-attention", "warn", "Something is out of order"),
     "info": StateStyle("Note", "s-published", "idle", "Worth knowing"),
-    "open": StateStyle("Active", "s-next", "idle", "Nobody has taken it up"),
-    "acknowledged": StateStyle("Acknowledged", "s-done", "idle", "Somebody has taken it up, until a time"),
+    "open": StateStyle("Active", "s-next", "idle", "Not acknowledged"),
+    "acknowledged": StateStyle("Acknowledged", "s-done", "idle", "Acknowledged by a person, until a time"),
     "resolved": StateStyle("Resolved", "s-done", "ok", "Not seen for five minutes"),
 }
 

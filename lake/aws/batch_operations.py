@@ -18,7 +18,7 @@ from lake.backup.completion_report import FORMAT as REPORT_FORMAT
 LONGEST_TOKEN = 64
 LONGEST_DESCRIPTION = 256
 _MISSING = frozenset({"NoSuchJob", "NotFoundException"})
-_ROLE = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:role/.+")
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/.+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _check(request: CopyRequest) -> None:
 
 
 def _parameters(request: CopyRequest) -> dict[str, Any]:
-    partition = _partition(request.role_arn)
+    partition = request.role_arn.split(":")[1]
     return {
         "ConfirmationRequired": True,
         "Operation": {"S3PutObjectCopy": _copy(request, partition)},
@@ -164,11 +164,6 @@ def _copy(request: CopyRequest, partition: str) -> dict[str, Any]:
         "UnModifiedSinceConstraint": request.not_modified_since,
     }
     return {name: value for name, value in given.items() if value}
-
-
-def _partition(role_arn: str) -> str:
-    found = _ROLE.fullmatch(role_arn)
-    return found[1] if found else "aws"
 
 
 def _status(job: Mapping[str, Any]) -> JobStatus:

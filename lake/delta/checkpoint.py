@@ -33,7 +33,30 @@ class PieceMissingError(Exception):
     """A piece of the file cannot be had: its own offsets contradict its size, or a limit is reached."""
 
 
-class RangedFile(io.RawIOBase):
+class SeekableFile(io.RawIOBase):
+    """A file of `size` bytes that is read from `position` on."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self.position, io.SEEK_END: self.size}[whence]
+        self.position = max(0, base + offset)
+        return self.position
+
+
+class RangedFile(SeekableFile):
     """What parquet readers read from: a seekable, read-only file of `size` bytes over ranged reads of an object.
 
     Bytes that are not here yet are fetched at least `read_ahead` at a time, because neighbouring columns of parquet are
@@ -42,13 +65,11 @@ class RangedFile(io.RawIOBase):
     """
 
     def __init__(self, read_range: Callable[[int, int], bytes], size: int, read_ahead: int, most_bytes: int) -> None:
-        super().__init__()
-        self.size = size
+        super().__init__(size)
         self.store_error: Exception | None = None
         self._read_range = read_range
         self._read_ahead = read_ahead
         self._bytes_left = most_bytes
-        self._position = 0
         self._pieces: list[tuple[int, bytes]] = []
 
     def fetch(self, first: int, last: int) -> bytes:
@@ -66,22 +87,8 @@ class RangedFile(io.RawIOBase):
         self._pieces.append((first, piece))
         return piece
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
-
     def read(self, size: int = -1) -> bytes:
-        first = self._position
+        first = self.position
         left = max(0, self.size - first)
         wanted = left if size < 0 else min(size, left)
         if wanted == 0:
@@ -89,7 +96,7 @@ class RangedFile(io.RawIOBase):
         data = self._held(first, wanted)
         if data is None:
             data = self.fetch(first, min(self.size, first + max(wanted, self._read_ahead)) - 1)[:wanted]
-        self._position = first + wanted
+        self.position = first + wanted
         return data
 
     def _requested(self, first: int, last: int) -> bytes:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from lake.delta.facts import LogListing, LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.names import parse_name
-from lake.delta.replay import usable_checkpoint
+from lake.delta.replay import usable_checkpoints
 
 RETENTION = "delta.deletedFileRetentionDuration"
 DEFAULT_RETENTION = timedelta(days=7)
@@ -51,7 +51,7 @@ class FileReads:
 
 def newest_checkpoint(listing: LogListing) -> tuple[LogObject, ...]:
     """All objects of the newest whole checkpoint; empty where there is none."""
-    usable = _checkpoints(listing)
+    usable = usable_checkpoints(listing)
     return usable[max(usable)] if usable else ()
 
 
@@ -61,7 +61,7 @@ def plan_file_reads(listing: LogListing, *, since: datetime, retention: timedelt
     `retention` is how long the newest checkpoint keeps tombstones. Where the log does not reach back to `since`, all of
     it is read. Raises LogUnreadable for a log with a gap or without a beginning.
     """
-    usable = _checkpoints(listing)
+    usable = usable_checkpoints(listing)
     newest = max((*listing.commits, *usable), default=None)
     if newest is None:
         raise LogUnreadable("The log holds no commit and no checkpoint.")
@@ -98,10 +98,6 @@ def retention_of(properties: Mapping[str, str]) -> timedelta:
         return sum((int(number) * _UNITS[unit.lower()] for number, unit in amounts), timedelta(0))
     except OverflowError:
         return timedelta(0)
-
-
-def _checkpoints(listing: LogListing) -> dict[int, tuple[LogObject, ...]]:
-    return {version: usable for version, found in listing.checkpoints.items() if (usable := usable_checkpoint(found))}
 
 
 def _base(

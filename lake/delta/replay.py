@@ -69,9 +69,7 @@ def plan_protocol_reads(listing: LogListing, *, known_version: int | None = None
     protocol or metaData, leave it out of the listing and plan again. Without a start, commits are read from the first
     on. At most MOST_COMMITS are planned, the oldest first, so that the answer is right for the version that it names.
     """
-    checkpoints = {
-        version: usable for version, found in listing.checkpoints.items() if (usable := usable_checkpoint(found))
-    }
+    checkpoints = usable_checkpoints(listing)
     newest = max((*listing.commits, *checkpoints), default=None)
     if newest is None:
         return ProtocolReads(None)
@@ -130,6 +128,11 @@ def fold_protocol(parts: Iterable[HoldsState]) -> TableProtocol | None:
     if protocol is None or metadata is None:
         return None
     return TableProtocol(version=version, **asdict(protocol), **asdict(metadata))
+
+
+def usable_checkpoints(listing: LogListing) -> dict[int, tuple[LogObject, ...]]:
+    """The objects of each whole checkpoint, by version."""
+    return {version: usable for version, found in listing.checkpoints.items() if (usable := usable_checkpoint(found))}
 
 
 def usable_checkpoint(found: Sequence[LogObject]) -> tuple[LogObject, ...]:

@@ -12,22 +12,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, NoReturn, TextIO
 
 from lake.spark.errors import SparkRefused, describe
-from lake.spark.jobs import (
-    append_probe,
-    backup_copy,
-    backup_plan,
-    backup_reconcile,
-    create_table,
-    drop_coordinated_commits,
-    enable_coordinated_commits,
-    rehearse,
-    remove_leftover_feature,
-)
 from lake.spark.jobs.report import Report
 from lake.spark.liveness import BEYOND_REPAIR, Liveness
 from lake.spark.messages import Json, SparkError, decode, encode
@@ -42,17 +32,17 @@ STARTING = {
 }
 """What each long part of a cold start waits for."""
 JOBS: dict[str, Any] = {
-    job.KIND: job.run
-    for job in (
-        append_probe,
-        backup_copy,
-        backup_plan,
-        backup_reconcile,
-        create_table,
-        drop_coordinated_commits,
-        enable_coordinated_commits,
-        rehearse,
-        remove_leftover_feature,
+    kind: import_module(f"lake.spark.jobs.{kind}").run
+    for kind in (
+        "append_probe",
+        "backup_copy",
+        "backup_plan",
+        "backup_reconcile",
+        "create_table",
+        "drop_coordinated_commits",
+        "enable_coordinated_commits",
+        "rehearse",
+        "remove_leftover_feature",
     )
 }
 """What does each kind of job: a function of the session, the job's parameters and a Report, which returns a dict."""

@@ -15,11 +15,8 @@ from sandbox.control import stored
 from sandbox.control.xml import moment
 
 Row = dict[str, Any]
+_TIERS = {"INTELLIGENT_TIERING": "FREQUENT"}
 ENCRYPTION = {"AES256": "SSE-S3", "aws:kms": "SSE-KMS", "aws:kms:dsse": "DSSE-KMS"}
-
-
-def _nothing(found: Any) -> None:
-    return None
 
 
 def _modified_at(found: Any) -> datetime:
@@ -31,17 +28,13 @@ def _encryption(found: Any) -> str:
     return ENCRYPTION.get(found.encryption or "AES256", "NOT-SSE")
 
 
-def _tier(found: Any) -> str | None:
-    return "FREQUENT" if found.storage_class == "INTELLIGENT_TIERING" else None
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column's name in CSV, its type in ORC and Parquet, and its value for a stored object."""
 
     csv_name: str
     kind: str
-    value: Callable[[Any], Any] = _nothing
+    value: Callable[[Any], Any] = lambda found: None
 
     @property
     def name(self) -> str:
@@ -62,7 +55,7 @@ OPTIONAL = {
         Column("ObjectLockRetainUntilDate", "timestamp"),
         Column("ObjectLockMode", "string"),
         Column("ObjectLockLegalHoldStatus", "string"),
-        Column("IntelligentTieringAccessTier", "string", _tier),
+        Column("IntelligentTieringAccessTier", "string", lambda found: _TIERS.get(found.storage_class)),
         Column("BucketKeyStatus", "string", lambda found: "DISABLED"),
         Column("ChecksumAlgorithm", "string", lambda found: found.checksum_algorithm),
         Column("ObjectAccessControlList", "string"),

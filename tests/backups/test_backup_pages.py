@@ -337,13 +337,13 @@ def test_the_plan_shows_its_settings_its_runs_and_its_inventories(viewer):
     for word in (
         "Schedule 0 3 * * * UTC",
         "Cost ceiling $40.00",
-        "Keep Everything copies in a pool share objects: none may go by itself",
+        "Keep Everything copies in a pool share objects: none can be deleted alone",
         "2 of 31 files are missing.",
         "Refused",
         "read through prod",
         "Takes What the destination lacks all files; the log always",
         "Key of the copies arn:aws:kms:key/1",
-        "Told a@acme.example, b@acme.example",
+        "Notifies a@acme.example, b@acme.example",
     ):
         assert word in said
 

@@ -311,7 +311,7 @@ def test_a_version_that_the_item_no_longer_lists_is_not_in_its_list(client: Clie
 
 
 TABS_WITH_OFFERS = ("", "compatibility/", "coordination/{act}/")
-AWS_ALONE = "speaks to AWS alone, and this connection reaches DynamoDB at http://127.0.0.1:9"
+AWS_ALONE = "calls AWS only, and this connection reaches DynamoDB at http://127.0.0.1:9"
 WAITING, STEPS, UNPUBLISHED = {"unpublished_count": 1}, "/tables/{pk}/#steps", "/tables/{pk}/entries/?state=unpublished"
 WAITS = "A commit is accepted and not published: publish it first."
 ALONE, COORDINATED = {"mechanism": "single_driver"}, {"mechanism": "coordinated_commits"}

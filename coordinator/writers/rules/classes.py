@@ -30,7 +30,9 @@ from coordinator.writers.session import (
 )
 from coordinator.writers.stack import is_before_3_4, stack_of
 
+_S3A_CLASS = "spark.delta.logStore.s3a.impl"
 _S3A_PROVIDER = "fs.s3a.aws.credentials.provider"
+_S3A_FILE_SYSTEM = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _V2_PACKAGE, _V1_PACKAGE, _S3A_PACKAGE = "software.amazon.awssdk.", "com.amazonaws.", "org.apache.hadoop.fs.s3a."
 _REMAPPED = frozenset(
     f"com.amazonaws.auth.{name}"
@@ -79,8 +81,9 @@ def _other_class(session: WriterSession) -> Iterator[Trouble]:
         return
     for entry in session.classes:
         takes_lock = is_log_store_class(entry.value) or _is_dead(entry.value)
-        if entry.is_known and not takes_lock and _is_of_s3(entry):
-            is_for_all = entry.key in CLASS_KEYS
+        is_for_all = entry.key in CLASS_KEYS
+        is_of_s3 = is_for_all or entry.key.removesuffix(".impl").endswith((".s3", ".s3a", ".s3n"))
+        if entry.is_known and not takes_lock and is_of_s3:
             yield Trouble(
                 entry.key,
                 f"{entry.value} takes no lock in DynamoDB, and other settings here are of the log store.",
@@ -94,13 +97,6 @@ def _for_s3a(session: WriterSession, for_all: Sequence[PastedSetting]) -> tuple[
     """The class for s3a:// in place of that for all schemes."""
     wanted = () if "s3a" in session.impls else (SettingChange("", _S3A_CLASS, LOG_STORE_CLASS),)
     return (*(removed(entry) for entry in for_all), *wanted)
-
-
-_S3A_CLASS = "spark.delta.logStore.s3a.impl"
-
-
-def _is_of_s3(entry: PastedSetting) -> bool:
-    return entry.key in CLASS_KEYS or entry.key.removesuffix(".impl").endswith((".s3", ".s3a", ".s3n"))
 
 
 def _class_and_scheme(session: WriterSession) -> Iterator[Trouble]:
@@ -176,10 +172,9 @@ def _for_hadoop(name: str, hadoop: str) -> str:
 def _s3_without_file_system(session: WriterSession) -> Iterator[Trouble]:
     if session.platform in ("emr", "glue", "databricks") or "s3" not in session.schemes or session.hadoop("fs.s3.impl"):
         return
-    impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"
     yield set_besides(
         f"{HADOOP}fs.s3.impl",
-        impl,
+        _S3A_FILE_SYSTEM,
         "A path here begins with s3://, which Hadoop itself does not know.",
         "The first access ends in 'No FileSystem for scheme \"s3\"'.",
     )
@@ -188,10 +183,9 @@ def _s3_without_file_system(session: WriterSession) -> Iterator[Trouble]:
 def _emrfs(session: WriterSession) -> Iterator[Trouble]:
     for entry in session.hadoop("fs.s3.impl"):
         if entry.value.endswith(".EmrFileSystem"):
-            impl = "org.apache.hadoop.fs.s3a.S3AFileSystem"
             yield set_to(
                 entry,
-                impl,
+                _S3A_FILE_SYSTEM,
                 "s3:// is EMRFS here, and EMRFS is not S3A.",
                 "No setting of fs.s3a. counts for such a path, and a table has two file systems by its spelling.",
             )

@@ -127,12 +127,7 @@ def _table_conf(session: WriterSession) -> Iterator[Trouble]:
 RULES = (
     DoctorRule("dead-key", Severity.CRITICAL, "DeltaSQLConf and S3DynamoDBLogStore of each release", _dead_key),
     DoctorRule("unknown-key", Severity.CRITICAL, "S3DynamoDBLogStore.getParam and DeltaSQLConf, 4.4.0", _unknown_key),
-    DoctorRule(
-        "key-without-spark",
-        Severity.CRITICAL,
-        "SparkSubmitArguments, Spark 4.2",
-        _without_spark,
-    ),
+    DoctorRule("key-without-spark", Severity.CRITICAL, "SparkSubmitArguments, Spark 4.2", _without_spark),
     DoctorRule(
         "log-store-in-hadoop", Severity.CRITICAL, "DelegatingLogStore.schemeBasedLogStore, 4.4.0", _log_store_of_hadoop
     ),

@@ -151,12 +151,9 @@ def _strict(session: WriterSession) -> Iterator[Trouble]:
 def _two_spellings(session: WriterSession) -> Iterator[Trouble]:
     for suffix in sorted(LOG_STORE_SUFFIXES):
         yield from _conflict(session.log_store(suffix), f"{LOG_STORE}.{suffix}")
-    for key in sorted(_log_store_keys(session)):
+    keys = {found[1] for entry in session.entries if (found := _LOG_STORE_KEY.fullmatch(entry.key))}
+    for key in sorted(keys):
         yield from _conflict(session.of(f"spark.{key}", key), f"spark.{key}")
-
-
-def _log_store_keys(session: WriterSession) -> set[str]:
-    return {found[1] for entry in session.entries if (found := _LOG_STORE_KEY.fullmatch(entry.key))}
 
 
 def _conflict(entries: tuple[PastedSetting, ...], preferred: str) -> Iterator[Trouble]:

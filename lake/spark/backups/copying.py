@@ -124,7 +124,8 @@ def right_ones(s3: S3, destination: BucketPrefix, rows: list[dict[str, Any]]) ->
     """
     wanted = {row["key"]: (row["size"], row["etag"]) for row in rows if row["etag"]}
     last = destination.prefix + rows[-1]["key"]
-    start = _just_before(destination.prefix + rows[0]["key"])
+    # The key's beginning comes before it and, nearly always, after all keys that do.
+    start = (destination.prefix + rows[0]["key"])[:-1]
     there: set[str] = set()
     try:
         pages = s3.list(destination.bucket, destination.prefix, start_after=start)
@@ -145,11 +146,6 @@ def _matching(objects: tuple[ObjectSummary, ...], prefix: str, wanted: dict[str,
             yield key
 
 
-def _just_before(key: str) -> str:
-    """A text that comes before the key and, nearly always, after all keys that do: its beginning."""
-    return key[:-1]
-
-
 def _one(work: tuple[Orders, S3, dict[str, Any], bool]) -> Row:
     orders, s3, row, is_there = work
     if is_there:
@@ -167,12 +163,9 @@ def _one(work: tuple[Orders, S3, dict[str, Any], bool]) -> Row:
     try:
         etag = copy_in_parts(s3, copy, part_bytes=orders.part_bytes) if orders.in_parts else copy_object(s3, copy)
     except AwsError as error:
-        return "failed", _http_status(error), error.code, " ".join(error.message.split())
+        status = "403" if error.is_access_denied else _STATUS.get(error.code, "500")
+        return "failed", status, error.code, " ".join(error.message.split())
     return "succeeded", "200", "", f"ETag={etag}"
-
-
-def _http_status(error: AwsError) -> str:
-    return "403" if error.is_access_denied else _STATUS.get(error.code, "500")
 
 
 def _put_report(s3: S3, orders: Orders, keys: Any, told: list[Row]) -> None:

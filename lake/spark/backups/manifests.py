@@ -92,7 +92,8 @@ def _write_manifest(access: Access, bucket: str, folder: BucketPrefix, files: Se
     """Write one manifest of what S3 holds of some planned files of one lane."""
     s3 = s3_of(access)
     text, beside = BytesIO(), BytesIO()
-    with parquet.ParquetWriter(beside, _beside_schema(), use_dictionary=False, compression="zstd") as rows:
+    schema = pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
+    with parquet.ParquetWriter(beside, schema, use_dictionary=False, compression="zstd") as rows:
         for file in files:
             stored = parquet.ParquetFile(BytesIO(s3.get(folder.bucket, file.key).data))
             for part in stored.iter_batches(ROW_GROUP, columns=rows.schema.names, use_threads=False):
@@ -105,10 +106,6 @@ def _write_manifest(access: Access, bucket: str, folder: BucketPrefix, files: Se
     objects, size = sum(file.objects for file in files), sum(file.bytes for file in files)
     arrays = [pa.array([value]) for value in (lane, f"{name}{SUFFIX}", etag, objects, size)]
     yield pa.RecordBatch.from_arrays(arrays, names=["lane", "key", "etag", "objects", "bytes"])
-
-
-def _beside_schema() -> Any:
-    return pa.schema([("key", pa.string()), ("size", pa.int64()), ("etag", pa.string())])
 
 
 def add_lines(text: BytesIO, bucket: str, keys: Any) -> None:

@@ -10,6 +10,7 @@ from pyarrow import ArrowException, csv, orc, parquet
 from lake.aws.access import Access
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
+from lake.delta.checkpoint import SeekableFile
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, Share
 from lake.spark.errors import SparkRefused
@@ -87,37 +88,21 @@ def whole(bucket: str, key: str) -> Iterator[None]:
         ) from error
 
 
-class ObjectFile(io.RawIOBase):
+class ObjectFile(SeekableFile):
     """Seekable and read-only; each read is one ranged GET, so put a buffer before it. Raises AwsError.
 
     `size` in bytes is asked for where it is None.
     """
 
     def __init__(self, s3: S3, bucket: str, key: str, size: int | None) -> None:
-        super().__init__()
+        super().__init__(s3.get(bucket, key, first=-1).size if size is None else size)
         self._s3, self._bucket, self._key = s3, bucket, key
-        self._size = s3.get(bucket, key, first=-1).size if size is None else size
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, base + offset)
-        return self._position
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        last = min(self._size, self._position + len(buffer)) - 1
-        if last < self._position:
+        last = min(self.size, self.position + len(buffer)) - 1
+        if last < self.position:
             return 0
-        data = self._s3.get(self._bucket, self._key, first=self._position, last=last).data
+        data = self._s3.get(self._bucket, self._key, first=self.position, last=last).data
         buffer[: len(data)] = data
-        self._position += len(data)
+        self.position += len(data)
         return len(data)

@@ -143,7 +143,7 @@ REFUSALS: list[tuple[str, Situation, str, str]] = [
         "emulator",
         situation(ENABLE, log_store(), spark=WITH_CLASS, own_endpoint=True, endpoint="http://127.0.0.1:1"),
         "Log store class",
-        "speaks to AWS alone",
+        "calls AWS only",
     ),
     (
         "domains",

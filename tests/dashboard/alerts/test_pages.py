@@ -132,7 +132,7 @@ def test_an_admin_changes_a_rule_and_it_is_audited() -> None:
     [
         ({"threshold": "0"}, "0 makes no sense here: write 1 to 1,440 minutes."),
         ({"quiet_from": "20:00"}, "give both or neither"),
-        ({"escalate_hours": "4"}, "Say whom to tell"),
+        ({"escalate_hours": "4"}, "Choose who is notified"),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused_with_its_reason(fields: dict[str, str], sentence: str) -> None:

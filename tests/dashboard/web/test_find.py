@@ -88,8 +88,25 @@ def test_acts_are_those_of_the_role_and_people_for_admins_alone() -> None:
     assert "/people/" not in "".join(found(signed_in(Role.OPERATOR), "sam"))
     operator = found(signed_in(Role.OPERATOR), ">create")
     assert operator == ["/tables/new/", "/stores/new/"]
-    assert found(signed_in(Role.OPERATOR), ">add") == []
-    assert found(signed_in(Role.ADMIN), ">add") == ["/backups/new/"]
+    many = ["/tables/repairs/backfill/", "/tables/repairs/publish-commit/"]
+    assert found(signed_in(Role.OPERATOR), ">all") == many
+    assert found(signed_in(Role.OPERATOR), "many") == [f"/tables/coordination/{act}/" for act in ("enable", "drop")]
+    assert found(signed_in(Role.OPERATOR), ">add") == found(signed_in(Role.VIEWER), ">many") == []
+    assert set(found(signed_in(Role.ADMIN), ">add")) == {"/backups/new/", "/people/new/"}
+    assert found(signed_in(Role.VIEWER), ">writers sales.plain")[0].endswith("/writers/")
+
+
+def test_pages_beside_the_navigation_are_found_by_whom_may_open_them() -> None:
+    world, words = World(), ("coordinated", "glossary", "preferences", "your mails")
+    for_all = ["/tables/coordination/", "/states/", "/me/", "/me/alerts/"]
+    alerts = [f"/alerts/{page}/" for page in ("rules", "recipients", "messages")]
+    viewer = signed_in(Role.VIEWER)
+    assert [path for word in words for path in found(viewer, word)] == for_all
+    assert [path for path in found(viewer, "alert ") if path in alerts] == alerts
+    sam = person(None, name="of-one-connection")
+    Grant.objects.create(user=sam, connection=world.connection, role=Role.OPERATOR.value)
+    assert not set(found(signed_in_as(sam), "alert")) & set(alerts)
+    assert "/alerts/rules/" not in viewer.get("/tables/").text
 
 
 @pytest.mark.parametrize(

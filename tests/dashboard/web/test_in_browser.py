@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from dashboard.accounts.roles import Role
+from dashboard.accounts.roles import FRESH_FOR, Role
 from dashboard.jobs.models import Job, JobEvent, JobState
 from tests.builders.lake import make_connection
-from tests.builders.people import PASSWORD, person
+from tests.builders.people import PASSWORD, person, signed_in
 from tests.dashboard.jobs.builders import job
 from tests.lazily import lazily
 from tests.waiting import scaled_ms
@@ -85,4 +85,26 @@ def test_a_lost_connection_is_said_until_it_is_back_and_nothing_typed_is_lost_wi
     page.click("button.primary")
     page.wait_for_url(f"{live_server.url}/stores/new/")
     expect(page.locator("#tags")).to_have_value("team=lake")
+    context.close()
+
+
+def test_what_was_typed_is_there_again_after_the_password(chromium: "Browser", live_server: LiveServer) -> None:
+    cookie = signed_in(Role.ADMIN, proved_at=timezone.now() - FRESH_FOR).cookies["sessionid"]
+    context = chromium.new_context()
+    context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+    page, recipients = context.new_page(), f"{live_server.url}/alerts/recipients/"
+    page.goto(recipients)
+    page.get_by_label("Name", exact=True).fill("Platform")
+    page.get_by_label("What", exact=True).select_option("address")
+    page.get_by_label("Address or URL").fill("platform@levee.example")
+    page.get_by_role("button", name="Add").click()
+    page.fill("#password", PASSWORD)
+    page.click("button.primary")
+    page.wait_for_url(recipients)
+    expect(page.get_by_label("Address or URL")).to_have_value("platform@levee.example")
+    expect(page.get_by_label("What", exact=True)).to_have_value("address")
+    assert PASSWORD not in page.evaluate("sessionStorage.typed")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("main")).to_contain_text("platform@levee.example")
+    assert page.evaluate("sessionStorage.typed") is None
     context.close()

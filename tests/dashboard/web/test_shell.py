@@ -146,6 +146,7 @@ def test_the_command_that_a_page_names_can_be_given() -> None:
         read[page] = parsed(named_command(client, path.replace("enable", operation) if operation else path))
     assert read["table"]["uri"] == world.table.uri == "s3a://lake/sales/it's $HOME"
     assert read["backup-run"]["run"] == str(world.runs["backup-run"].pk)
+    assert read["alert"]["acknowledge"] == world.alert.pk
 
 
 def test_filters_are_in_the_command_or_there_is_none() -> None:
