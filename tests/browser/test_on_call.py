@@ -79,7 +79,7 @@ def test_blocked_beyond_repair(person):
     page.wait_for_url("**/alerts/*/")
     what_to_do = page.get_by_role("region", name="What it means")
     expect(what_to_do).to_contain_text(re.compile(".*".join(re.escape(step) for step in in_order), re.DOTALL))
-    person.press(page.get_by_role("link", name=re.compile("^inventory.reservations: ")))
+    person.press(page.get_by_role("link", name=re.compile("^Next step: inventory.reservations: ")))
     person.press(page.locator("dl", has_text="Permalink").get_by_role("link", name="7", exact=True))
     expect(page.get_by_role("region", name="What is known of it")).to_contain_text("Accepted file")
 
