@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from backups import lifecycle
-from backups.models import Run, RunState, Stage, StageState
+from backups.models import Plan, Run, RunState, Stage, StageState
 from backups.outcomes import COPY_REFUSED, cure_of
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Waiting, Work
@@ -72,6 +72,9 @@ def _go(work: Work) -> StageAnswer:
 def _stage(work: Work, stage: Stage) -> StageAnswer:
     lifecycle.open_stage(work.run.pk, work.context.job, stage)
     with work.context.step(stage.label) as step:
+        if work.has_spark and work.run.plan.engine == Plan.Engine.SPARK:
+            # Where S3 copies, nobody knows which stage the job leaves to a later one.
+            step.then = tuple(one.label for one in lifecycle.STAGES[lifecycle.STAGES.index(stage) + 1 :])
         answer = STAGES[stage](work)
         if not isinstance(answer, Elsewhere):
             step.detail = answer.sentence

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
-from coordinator.coordination.carrying_out import CutShort, SparkAtWork, plan_now
+from coordinator.coordination.carrying_out import CHECK, CutShort, SparkAtWork, plan_now
 from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight
 from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
 from coordinator.coordination.confirmed import RehearsalResult
@@ -13,7 +13,7 @@ from coordinator.coordination.contract import RehearsalDocument, RehearsedProtoc
 from coordinator.coordination.features import COORDINATED, features_of
 from coordinator.coordination.rehearsal_places import folder_of, scratch_of, spelled, why_no_room
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.spark_calls import EnableCommits, SparkCall, answer_of, spark_calls
+from coordinator.coordination.spark_calls import EnableCommits, SparkCall, answer_of, spark_calls, steps_of
 from coordinator.scratch import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from lake.aws.access import Lake
@@ -29,6 +29,7 @@ from lake.spark.messages import SparkJob
 NO_READ = (ReadSupport.REFUSED, ReadSupport.STALE)
 NO_WRITE = (WriteSupport.REFUSED, WriteSupport.NEVER)
 NOTHING_OF_THE_TABLE = "The table itself was only read."
+READ_COPY, REMOVE_COPY = "Read the copy's log", "Remove the copy"
 
 
 def rehearsal_job(situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
@@ -36,18 +37,26 @@ def rehearsal_job(situation: Situation, checked: Preflight, scratch: str) -> Spa
     finishing = situation.is_half_dropped
     calls = spark_calls(situation.change, replace(checked, location=scratch), finishing=finishing)
     prepare = None
-    if situation.operation is Operation.DROP and not finishing:
+    if is_enabled_first(situation):
         prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
     jobs = [call.job for call in calls if isinstance(call, SparkCall)]
     return rehearse.job(checked.location, scratch, jobs, prepare)
 
 
+def is_enabled_first(situation: Situation) -> bool:
+    """Whether the copy, a table without a coordinator, has to get one before the act."""
+    return situation.operation is Operation.DROP and not situation.is_half_dropped
+
+
 def rehearse_act(context: JobContext, lake: Lake, change: CoordinationRequest) -> str:
     """Try it, keep a `RehearsalDocument` and remove what it made. Raises JobFailed, JobCancelled."""
-    with context.step("Check the preconditions") as step:
+    with context.step(CHECK) as step:
         planned = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
-        planned.plan()
+        calls = planned.plan().calls
         step.detail = f"{len(planned.checked.checks)} checks, none failed."
+        prepared = (rehearse.PREPARED,) if is_enabled_first(planned.situation) else ()
+        on_copy = (rehearse.CLONE, *prepared, rehearse.BEFORE, *steps_of(calls), rehearse.AFTER)
+        step.then = (*on_copy, READ_COPY, REMOVE_COPY)
     return _Rehearsal(context, lake, planned.situation, planned.checked).run()
 
 
@@ -76,7 +85,7 @@ class _Rehearsal:
         except (SparkRefused, AwsError, JobFailed) as error:
             code = "Refused" if isinstance(error, SparkRefused) else error.code
             raise JobFailed(code, f"{error} {self._remove(told)} {NOTHING_OF_THE_TABLE}") from error
-        with self.context.step("Remove the copy") as step:
+        with self.context.step(REMOVE_COPY) as step:
             step.detail = said = self._remove(told)
             if not told["is_removed"]:
                 raise JobFailed("NotRemoved", f"The rehearsal was made. {said} {NOTHING_OF_THE_TABLE}")
@@ -107,7 +116,7 @@ class _Rehearsal:
         if outcome.state != "done":
             answer = answer_of(outcome)
             raise JobFailed(answer.code, answer.sentence)
-        with self.context.step("Read the copy's log"):
+        with self.context.step(READ_COPY):
             after = self._protocol_of_copy()
         said = outcome.result
         told["commits"] = [{"version": one["version"], "operation": one["operation"]} for one in said["commits"]]

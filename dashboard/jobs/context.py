@@ -83,13 +83,17 @@ class JobResult(TypedDict, total=False):
 
 @dataclass
 class Step:
-    """One line of the list of steps; `detail` may be set at any time while it runs."""
+    """One line of the list of steps; `detail` may be set at any time while it runs.
+
+    `then` names the steps that come after it, where it finds out which these are: of a job that carries out a plan.
+    """
 
     name: str
     state: str = "running"
     detail: str = ""
     started: str = ""
     ended: str = ""
+    then: tuple[str, ...] = ()
 
 
 class JobContext:
@@ -183,7 +187,7 @@ class JobContext:
         self.job.steps = self._steps_as_json()
         going_on.send_robust(None, job=self.job)
 
-    def _steps_as_json(self) -> list[dict[str, str]]:
+    def _steps_as_json(self) -> list[dict[str, object]]:
         return [asdict(step) for step in self._steps]
 
 

@@ -74,7 +74,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
     elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
     `can_mark` (a failure that nobody has marked as seen, and the role reaches),
-    `usual` (queries.UsualCourse while it has not ended), `poll_seconds` (None when it has ended: no more polling).
+    `usual` (the usual length while it has not ended), `poll_seconds` (None when it has ended: no more polling).
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
 
@@ -131,17 +131,16 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     is_unseen, actor = found.state in FAILED and found.seen_at is None, Actor.from_request(request)
-    usual = None if found.is_finished else queries.usual_course(found)
     return {
         "job": found,
-        "headline": queries.headline_of(found, usual),
-        "usual": usual,
+        "headline": queries.headline_of(found),
+        "usual": None if found.is_finished else queries.usual_length(found),
         "target_url": _target_url(found),
         "events": [event for event in shown if event.step != SPARK_LOG],
         "spark_log": [event for event in shown if event.step == SPARK_LOG],
         "has_spark": found.queue == "spark",
         "events_left_out": left_out,
-        "steps": queries.steps_of(found, usual),
+        "steps": queries.steps_of(found),
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
         "outcomes": found.result.get("outcomes", []),

@@ -17,6 +17,7 @@ from lake.spark.messages import SparkJob
 KIND = "rehearse"
 CLONE = "Clone the log"
 PREPARED = "Enable the copy"
+BEFORE, AFTER = "Read the protocol before", "Read the protocol after"
 ACTS = {
     enable_coordinated_commits.KIND: enable_coordinated_commits.run,
     drop_coordinated_commits.KIND: drop_coordinated_commits.run,
@@ -53,10 +54,10 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     for act in params["prepare"]:
         report.step(PREPARED, "The copy gets a registration of its own.")
         _act(spark, act, _Within(report))
-    report.step("Read the protocol before")
+    report.step(BEFORE)
     before = _protocol(spark, scratch)
     refused = [told for act in params["acts"] if (told := _try(spark, act, report))]
-    report.step("Read the protocol after")
+    report.step(AFTER)
     commits = [{"version": one.version, "operation": one.operation} for one in newest_commits(spark, scratch, 100)]
     return {"before": before, "after": _protocol(spark, scratch), "commits": commits[::-1], "refused": refused}
 

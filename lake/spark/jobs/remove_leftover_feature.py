@@ -14,6 +14,7 @@ from lake.spark.sql import quote_text
 
 KIND = "remove_leftover_feature"
 FEATURES = ("vacuumProtocolCheck", "inCommitTimestamp")
+STEPS = ("Remove {feature}", "Read the table's features")
 
 
 def job(table: str, feature: str) -> SparkJob:
@@ -33,9 +34,11 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     the feature, or another feature that depends on it.
     """
     table, feature = quoted_location(params["table"]), params["feature"]
-    report.step(f"Remove {feature}", "Delta takes the feature from the protocol, where nothing needs it any more.")
+    report.step(
+        STEPS[0].format(feature=feature), "Delta takes the feature from the protocol, where nothing needs it any more."
+    )
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}"
     commits = reporting_commits(spark, table, lambda: spark.sql(statement), report)
-    report.step("Read the table's features")
+    report.step(STEPS[1])
     features = table_features(spark, table)
     return {"commits": [asdict(commit) for commit in commits], "features": features}

@@ -123,31 +123,31 @@ def test_jobs_narrow_by_table_title_and_person() -> None:
     assert "failed" not in shown("/jobs/?by=ann")
 
 
-def steps(*names: str) -> list[dict[str, str]]:
+def steps(*names: str) -> list[dict[str, Any]]:
     return [{"name": name, "state": "done", "detail": "", "started": "", "ended": ""} for name in names]
 
 
-def test_a_running_job_says_its_step_the_usual_time_and_what_comes() -> None:
+def test_a_running_job_says_its_step_the_usual_time_and_what_comes_by_its_plan() -> None:
+    began = ago(hours=1)
     for seconds in (10, 17, 90):
-        began = ago(hours=1)
-        job(
-            "succeeded", steps=steps("Check", "Start", "Commit"), started_at=began,
-            finished_at=began + timedelta(seconds=seconds),
-        )  # fmt: skip
+        job("succeeded", started_at=began, finished_at=began + timedelta(seconds=seconds))
+    begun = steps("Plan", "Wake Java", "Remove")
+    begun[0]["then"] = ["Remove", "Read", "Remove", "Read"]
 
-    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Start')).pk}/")
+    context = shown(f"/jobs/{job('running', steps=begun).pk}/")
 
-    assert context["headline"] == "Step 2 of 3: Start"
-    assert context["usual"].length.total_seconds() == 17
-    assert [(row.name, row.state) for row in context["steps"]][2:] == [("Commit", "next")]
-    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Start', 'Wake Java')).pk}/")
-    assert context["headline"] == "Step 3 of 4: Wake Java"
+    assert context["headline"] == "Step 3 of 6: Remove"
+    assert context["usual"].total_seconds() == 17
+    coming = [(row.name, row.state) for row in context["steps"]][3:]
+    assert coming == [("Read", "next"), ("Remove", "next"), ("Read", "next")]
+    assert len(shown(f"/jobs/{job('failed', steps=begun, finished_at=timezone.now()).pk}/")["steps"]) == 3
 
 
-def test_the_first_job_of_a_kind_says_what_comes_by_what_the_kind_declares() -> None:
+def test_a_job_without_a_plan_says_what_comes_by_what_its_kind_declares() -> None:
     begun = steps("Check the preconditions", "Start Python")
     context = shown(f"/jobs/{job('running', kind='drop-coordinated-commits', steps=begun).pk}/")
     assert context["headline"] == "Step 2 of 6: Start Python"
+    assert shown(f"/jobs/{job('running', steps=begun).pk}/")["headline"] == "Step 2: Start Python"
 
 
 def test_a_running_job_is_polled_and_shows_its_steps() -> None:
