@@ -114,23 +114,19 @@ class JobContext:
 
     @contextmanager
     def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> Iterator[Step]:
-        """Declare a step as it begins, or began so long ago; at the end of the block it is done, or what that set.
-
-        `waits_for` is its detail while it runs and nothing else is. It is failed if the block raises.
+        """Declare a step as it begins, or began so long ago; it ends as what the block set, else as done, or as failed
+        if that raises. `waits_for` is its detail while it runs and nothing else is.
         """
         self.check_cancelled()
         step = Step(name, detail=waits_for, started=moment_ago(since_seconds))
         self._steps.append(step)
         self._store()
+        end = "failed"
         try:
             yield step
-        except BaseException:
-            step.state = "failed"
-            raise
-        else:
-            if step.state == "running":
-                step.state = "done"
+            end = "done"
         finally:
+            step.state = end if step.state == "running" else step.state
             step.detail = "" if step.detail == waits_for else step.detail
             step.ended = step.ended or moment_ago()
             self._store()

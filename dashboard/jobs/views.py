@@ -22,7 +22,7 @@ from dashboard.web.paging import as_typed, choose_size
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
-PAGES_OF_TARGETS = ("table", "store", "bucket")
+PAGES_OF_TARGETS = {"table": "table", "store": "store", "bucket": "bucket", "run": "backup-run"}
 
 
 @require_safe
@@ -156,7 +156,7 @@ def _target_url(found: Job) -> str:
     if found.target_type not in PAGES_OF_TARGETS:
         return ""
     try:
-        return reverse(found.target_type, args=[found.target_id])
+        return reverse(PAGES_OF_TARGETS[found.target_type], args=[found.target_id])
     except NoReverseMatch:
         return ""
 
