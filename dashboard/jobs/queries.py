@@ -156,10 +156,6 @@ class ScheduleLine:
     states: tuple[str, ...]
 
     @property
-    def name(self) -> str:
-        return self.kind.replace("-", " ").capitalize()
-
-    @property
     def state(self) -> str:
         return self.states[-1]
 

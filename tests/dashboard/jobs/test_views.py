@@ -39,6 +39,11 @@ def test_jobs_narrow_by_state_and_kind() -> None:
     assert len(titles("/jobs/?state=nonsense&kind=nonsense&after=nonsense&q=%00")) == 2
 
 
+def test_kinds_are_offered_in_words() -> None:
+    page = signed_in(Role.VIEWER).get("/jobs/").content.decode()
+    assert '<option value="plan-upkeep">Plan settings</option>' in page
+
+
 def test_the_list_costs_the_same_however_long_it_is() -> None:
     client, costs = signed_in(Role.VIEWER), []
     for number in (1, 30):
@@ -63,7 +68,7 @@ def test_what_the_schedule_asked_for_is_a_line_a_kind_and_not_among_what_people_
 
     assert [row.title for row, _ in context["rows"]] == ["mine"]
     (line,) = context["schedules"]
-    assert (line.name, len(line.states), line.failed) == ("Test count", 40, 1)
+    assert (line.kind, len(line.states), line.failed) == ("test-count", 40, 1)
     assert line.states[-3:] == ("succeeded", "failed", "succeeded")
     assert line.in_words == "Newest 40, oldest left: 39 succeeded, 1 failed"
     assert len(titles("/jobs/?kind=test-count&by=schedule&size=100")) == 50
