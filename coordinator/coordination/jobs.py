@@ -24,17 +24,17 @@ from coordinator.coordination.confirmed import (
     checks_of,
 )
 from coordinator.coordination.rehearsing import rehearse_act
-from coordinator.coordination.spark_calls import CreateTable, DropCommits, EnableCommits
 from dashboard.connections.access import lake_access
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
+from lake.spark.jobs import create_table, drop_coordinated_commits, enable_coordinated_commits
 
-ENABLING = (CHECK, *EnableCommits.steps, READ_AGAIN)
-DROPPING = (CHECK, *DropCommits.steps, READ_AGAIN)
-CREATING = (CHECK, *CreateTable.steps, READ_AGAIN)
+ENABLING = (CHECK, *enable_coordinated_commits.STEPS, READ_AGAIN)
+DROPPING = (CHECK, *drop_coordinated_commits.STEPS, READ_AGAIN)
+CREATING = (CHECK, *create_table.STEPS, READ_AGAIN)
 
 
 @job_kind(CHECK_KIND, queue="aws", verb="table.check-coordination", changes_lake=False)

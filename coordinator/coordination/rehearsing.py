@@ -13,7 +13,7 @@ from coordinator.coordination.contract import RehearsalDocument, RehearsedProtoc
 from coordinator.coordination.features import COORDINATED, features_of
 from coordinator.coordination.rehearsal_places import folder_of, scratch_of, spelled, why_no_room
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.spark_calls import EnableCommits, SparkCall, answer_of, spark_calls, steps_of
+from coordinator.coordination.spark_calls import EnableCommits, SparkCall, answer_of, spark_calls
 from coordinator.scratch import Leftovers, StoresToAsk, read_leftovers, remove_leftovers
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from lake.aws.access import Lake
@@ -32,32 +32,16 @@ NOTHING_OF_THE_TABLE = "The table itself was only read."
 READ_COPY, REMOVE_COPY = "Read the copy's log", "Remove the copy"
 
 
-def rehearsal_job(situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
-    """The act's own statements on the copy. Raises SparkRefused."""
-    finishing = situation.is_half_dropped
-    calls = spark_calls(situation.change, replace(checked, location=scratch), finishing=finishing)
-    prepare = None
-    if is_enabled_first(situation):
-        prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
-    jobs = [call.job for call in calls if isinstance(call, SparkCall)]
-    return rehearse.job(checked.location, scratch, jobs, prepare)
-
-
-def is_enabled_first(situation: Situation) -> bool:
-    """Whether the copy, a table without a coordinator, has to get one before the act."""
-    return situation.operation is Operation.DROP and not situation.is_half_dropped
-
-
 def rehearse_act(context: JobContext, lake: Lake, change: CoordinationRequest) -> str:
     """Try it, keep a `RehearsalDocument` and remove what it made. Raises JobFailed, JobCancelled."""
     with context.step(CHECK) as step:
         planned = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
-        calls = planned.plan().calls
+        planned.plan()
         step.detail = f"{len(planned.checked.checks)} checks, none failed."
-        prepared = (rehearse.PREPARED,) if is_enabled_first(planned.situation) else ()
-        on_copy = (rehearse.CLONE, *prepared, rehearse.BEFORE, *steps_of(calls), rehearse.AFTER)
-        step.then = (*on_copy, READ_COPY, REMOVE_COPY)
-    return _Rehearsal(context, lake, planned.situation, planned.checked).run()
+        rehearsal = _Rehearsal(context, lake, planned.situation, planned.checked)
+        with suppress(SparkRefused):
+            step.then = (*rehearsal.job.steps, READ_COPY, REMOVE_COPY)
+    return rehearsal.run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +56,18 @@ class _Rehearsal:
     @property
     def scratch(self) -> TableUri:
         return scratch_of(self.checked.location, self.context.job.pk)
+
+    @property
+    def job(self) -> SparkJob:
+        """The act's own statements on the copy. Raises SparkRefused."""
+        checked, finishing, scratch = self.checked, self.situation.is_half_dropped, spelled(self.scratch)
+        calls = spark_calls(self.situation.change, replace(checked, location=scratch), finishing=finishing)
+        prepare = None
+        if self.situation.operation is Operation.DROP and not finishing:
+            prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
+        return rehearse.job(
+            checked.location, scratch, [call.job for call in calls if isinstance(call, SparkCall)], prepare
+        )
 
     def run(self) -> str:
         if reason := why_no_room(self.scratch):
@@ -110,7 +106,7 @@ class _Rehearsal:
 
     def _try(self, told: RehearsalDocument) -> None:
         asked = SparkAtWork(connection_of(self.context), self.lake, self.situation, self.context)
-        outcome = asked.run(rehearsal_job(self.situation, self.checked, spelled(self.scratch)))
+        outcome = asked.run(self.job)
         told["steps"] = [{"name": one.name, "seconds": round(one.seconds, 3)} for one in outcome.steps]
         told["seconds"] = round(outcome.seconds, 3)
         if outcome.state != "done":

@@ -31,7 +31,7 @@ class SparkCall(LakeCall, ABC):
 
     `location` is the table as its writers spell it, `log_store` the DynamoDB table of the log store that plain commits
     go through, `store` that of the coordinator; "" for none. `on_coordinator` is what Delta writes to it by, `words`
-    what the statement does, with `call` for itself, `steps` what Spark reports of it.
+    what the statement does, with `call` for itself.
     """
 
     location: str
@@ -39,7 +39,6 @@ class SparkCall(LakeCall, ABC):
     store: str = ""
     words: ClassVar[str]
     on_coordinator: ClassVar[str] = ""
-    steps: ClassVar[tuple[str, ...]]
 
     @property
     def says(self) -> str:
@@ -72,7 +71,6 @@ class EnableCommits(SparkCall):
     words: ClassVar[str] = "Puts the table under coordinator {call.store}, in one commit."
     operation: ClassVar[str] = "ALTER TABLE SET TBLPROPERTIES"
     condition: ClassVar[str] = "no other commit is faster; it is tried once"
-    steps: ClassVar[tuple[str, ...]] = enable_coordinated_commits.STEPS
     on_coordinator: ClassVar[str] = "dynamodb:PutItem"
 
     @property
@@ -91,7 +89,6 @@ class DropCommits(SparkCall):
     words: ClassVar[str] = "Takes the table from coordinator {call.store}, in two commits."
     operation: ClassVar[str] = "ALTER TABLE DROP FEATURE"
     condition: ClassVar[str] = "the coordinator takes the first."
-    steps: ClassVar[tuple[str, ...]] = drop_coordinated_commits.STEPS
     on_coordinator: ClassVar[str] = "dynamodb:UpdateItem"
 
     @property
@@ -109,7 +106,6 @@ class FinishDrop(DropCommits):
 
     words: ClassVar[str] = "Finishes the drop, in one commit."
     condition: ClassVar[str] = "an earlier drop has made the first commit."
-    steps: ClassVar[tuple[str, ...]] = drop_coordinated_commits.STEPS[1:]
     on_coordinator: ClassVar[str] = ""
 
     @property
@@ -127,7 +123,6 @@ class CreateTable(SparkCall):
     words: ClassVar[str] = "Creates the empty table, under coordinator {call.store} from its first commit."
     operation: ClassVar[str] = "CREATE TABLE"
     condition: ClassVar[str] = "Spark's parser understands the columns."
-    steps: ClassVar[tuple[str, ...]] = create_table.STEPS
     on_coordinator: ClassVar[str] = "dynamodb:PutItem"
 
     @property
@@ -151,7 +146,6 @@ class RemoveLeftover(SparkCall):
     after_drop: bool = False
     words: ClassVar[str] = "Removes {call.feature} from the protocol."
     operation: ClassVar[str] = "ALTER TABLE DROP FEATURE"
-    steps: ClassVar[tuple[str, ...]] = remove_leftover_feature.STEPS
 
     @property
     def condition(self) -> str:
@@ -172,7 +166,6 @@ class AppendNothing(SparkCall):
 
     operation: ClassVar[str] = "DataFrameWriterV2.append"
     words: ClassVar[str] = "Appends no rows, which takes one version."
-    steps: ClassVar[tuple[str, ...]] = append_probe.STEPS
     on_coordinator: ClassVar[str] = "dynamodb:UpdateItem"
 
     @property
@@ -200,13 +193,11 @@ def spark_calls(
 
 
 def steps_of(calls: Iterable[Call]) -> tuple[str, ...]:
-    """What Spark reports of these statements, in their order."""
-    return tuple(
-        step.format(feature=getattr(call, "feature", ""))
-        for call in calls
-        if isinstance(call, SparkCall)
-        for step in call.steps
-    )
+    """What Spark reports of these statements, in their order; () where it cannot be given them."""
+    try:
+        return tuple(step for call in calls if isinstance(call, SparkCall) for step in call.job.steps)
+    except SparkRefused:
+        return ()
 
 
 def statement_of(calls: Iterable[Call]) -> str:

@@ -17,7 +17,7 @@ SKIP_EMPTY = "spark.databricks.delta.skipRecordingEmptyCommits"
 def job(table: str) -> SparkJob:
     """Ask for it; SparkRefused for a location that cannot be one."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table})
+    return SparkJob(KIND, {"table": table}, STEPS)
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:

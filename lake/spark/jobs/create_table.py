@@ -22,7 +22,7 @@ def job(table: str, columns: str, *, partition_by: Sequence[str] = (), store: st
     """
     quoted_location(table)
     params = {"table": table, "columns": columns, "partition_by": list(partition_by)}
-    return SparkJob(KIND, {**params, "store": store, "endpoint": endpoint})
+    return SparkJob(KIND, {**params, "store": store, "endpoint": endpoint}, STEPS)
 
 
 def column(name: str, data_type: str, *, nullable: bool = True, comment: str = "") -> str:

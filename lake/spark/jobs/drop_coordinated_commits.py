@@ -23,7 +23,7 @@ SECOND_STEP = (SECOND, "Delta takes the feature from the protocol.")
 def job(table: str, *, finishing: bool = False) -> SparkJob:
     """Ask for it; `finishing` where an earlier drop made its first commit. SparkRefused for a wrong location."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table, "finishing": finishing})
+    return SparkJob(KIND, {"table": table, "finishing": finishing}, STEPS[1:] if finishing else STEPS)
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:

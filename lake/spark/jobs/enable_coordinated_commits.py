@@ -17,7 +17,7 @@ STEPS = ("Make the conversion commit", "Read the table's properties")
 def job(table: str, store: str, endpoint: str) -> SparkJob:
     """Ask for it; SparkRefused for a location that cannot be one."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table, "store": store, "endpoint": endpoint})
+    return SparkJob(KIND, {"table": table, "store": store, "endpoint": endpoint}, STEPS)
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:

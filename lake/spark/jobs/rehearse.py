@@ -40,7 +40,8 @@ def job(table: str, scratch: str, acts: Iterable[SparkJob], prepare: SparkJob | 
         raise SparkRefused(f"{wrong[0]} is not rehearsed, or not on the copy at {scratch}.")
     prepared = [_document(prepare)] if prepare else []
     given = {"table": table, "scratch": scratch, "prepare": prepared, "acts": [_document(one) for one in acts]}
-    return SparkJob(KIND, given)
+    within = (step for act in acts for step in act.steps)
+    return SparkJob(KIND, given, (CLONE, *([PREPARED] if prepare else []), BEFORE, *within, AFTER))
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
