@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from backups.charts import DAYS, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
-from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState, Stage
+from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
 from backups.queries.rows import UNPROVEN, CopyAge, Headline, age_text, copy_age, run_url, way_on
 from dashboard.connections.models import Connection
 
@@ -87,7 +87,7 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
         (card, run), more = failed[0], f" {_others(len(failed) - 1)}" if len(failed) > 1 else ""
         return Headline(
             "failed",
-            f"The newest run of {card.plan.name} failed at the stage {_at(run)}.{more}",
+            f"The newest run of {card.plan.name} failed at the stage {run.stage.replace('_', ' ')}.{more}",
             run.sentence,
             *way_on(run),
         )
@@ -109,7 +109,7 @@ def verdict_of_one(card: Card) -> Headline:
     if card.active is not None:
         return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
     if card.newest is not None and card.newest.state == RunState.FAILED:
-        said = f"The newest run failed at the stage {_at(card.newest)}."
+        said = f"The newest run failed at the stage {card.newest.stage.replace('_', ' ')}."
         return Headline("failed", said, card.newest.sentence, *way_on(card.newest))
     if card.stands.age is None:
         return Headline("not_started", "This plan has no copy yet.", card.note)
@@ -194,10 +194,6 @@ def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
         objects=Coalesce(Sum("copied"), 0),
         spent=Sum("actual_usd", filter=Q(finished_at__gte=_month(now))),
     )
-
-
-def _at(run: Run) -> str:
-    return Stage(run.stage).label.lower()
 
 
 def _others(number: int) -> str:

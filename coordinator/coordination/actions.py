@@ -138,12 +138,9 @@ def _target(connection: Connection, change: CoordinationRequest) -> Target:
     """Where a job belongs: a known table by its row, a new one by its address."""
     uri = TableUri.parse(change.uri)
     table = DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key).first()
-    return Target("table", str(table.pk), change.uri) if table else Target("place", _short(change.uri), change.uri)
-
-
-def _short(uri: str) -> str:
-    """A place that has no row yet, short enough for a column."""
-    return hashlib.sha256(uri.encode()).hexdigest()[:32]
+    # A place that has no row yet: short enough for a column.
+    place = hashlib.sha256(change.uri.encode()).hexdigest()[:32]
+    return Target("table", str(table.pk), change.uri) if table else Target("place", place, change.uri)
 
 
 def _lower(title: str) -> str:

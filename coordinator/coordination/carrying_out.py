@@ -123,7 +123,9 @@ class ActUnderWay:
         with self.progress.step(CHECK) as step:
             planned = self._planned()
             self.confirmed(planned.plan(), planned.checked)
-            step.detail, plan = _counts(planned.checked), self._with_probe(planned)
+            warned, plan = len(planned.checked.warnings), self._with_probe(planned)
+            passed = f"{len(planned.checked.checks)} checks, none failed, {warned} to weigh."
+            step.detail = passed if warned else "Every check passed."
             ahead = [one.title for one in backfills_of(planned.situation)] if plan.ahead else []
             step.then = (*ahead, *steps_of(plan.calls), READ_AGAIN)
         kept = Snapshots(plan, snapshot(planned.situation))
@@ -242,11 +244,6 @@ class ActUnderWay:
         if after.error:
             observe_one_table(self.connection, self.lake, TableUri.parse(self.change.uri))
         return after
-
-
-def _counts(checked: Preflight) -> str:
-    warned = len(checked.warnings)
-    return f"{len(checked.checks)} checks, none failed, {warned} to weigh." if warned else "Every check passed."
 
 
 def _outcome(change: CoordinationRequest, checked: Preflight, after: Situation, outcome: SparkOutcome) -> str:

@@ -86,7 +86,7 @@ def plan_act(situation: Situation, checked: Preflight) -> ChangePlan | Refusal:
     kind, title = change.operation.value, title_of(change)
     if not checked.may_run:
         return Refusal(kind, checked.uri, checked.refusal(), title=title)
-    ahead = _ahead(situation)
+    ahead, came_out = _ahead(situation), sorted(f"{check.name}: {check.state.value}" for check in checked.checks)
     statements = spark_calls(change, checked, log_store=situation.log_store_in_use, finishing=situation.is_half_dropped)
     return ChangePlan(
         kind,
@@ -94,7 +94,7 @@ def plan_act(situation: Situation, checked: Preflight) -> ChangePlan | Refusal:
         title,
         (*ahead, *statements),
         danger=DANGER.get(change.operation, ""),
-        rests_on=(checked.store, checked.endpoint, *_came_out(checked)),
+        rests_on=(checked.store, checked.endpoint, *came_out),
         ahead=len(ahead),
     )
 
@@ -104,7 +104,3 @@ def _ahead(situation: Situation) -> tuple[Call, ...]:
     if situation.operation is not Operation.DROP:
         return ()
     return tuple(call for plan in table.backfills_of(situation) for call in plan.calls)
-
-
-def _came_out(checked: Preflight) -> list[str]:
-    return sorted(f"{check.name}: {check.state.value}" for check in checked.checks)

@@ -48,7 +48,8 @@ def read_situation(
     except AwsError as error:
         return replace(bare, error=str(error), store=store)
     if change.operation not in _CHOOSING:
-        store = _described(connection, lake, _named_store(repair.facts))
+        protocol = repair.facts.protocol
+        store = _described(connection, lake, read_conf(protocol.properties).store if protocol else "")
     return replace(situation, store=store, occupied=occupied, bucket_region=lake.s3.region_of(uri.bucket))
 
 
@@ -108,10 +109,6 @@ def _log_store(repair: RepairFacts, table: DeltaTable | None) -> str:
         return holding
     known = table.store if table else None
     return known.name if known and known.kind == CommitStore.Kind.LOG_STORE else ""
-
-
-def _named_store(facts: TableFacts) -> str:
-    return read_conf(facts.protocol.properties).store if facts.protocol else ""
 
 
 def _described(connection: Connection, lake: Lake, name: str) -> DescribedStore | None:

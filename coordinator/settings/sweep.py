@@ -23,10 +23,6 @@ FINISHED = "finished"
 Recall = Callable[[int], "Provenance | None"]
 
 
-def _nothing_seen(version: int) -> None:
-    return None
-
-
 MOST_SHOWN = 3
 """Files that a plan names."""
 
@@ -48,7 +44,7 @@ class SweepTable(LakeCall):
     lock_domains: tuple[tuple[str, str], ...]
     says: str
     is_guarded: bool = True
-    recall: Recall = field(default=_nothing_seen, repr=False, compare=False)
+    recall: Recall = field(default=lambda version: None, repr=False, compare=False)
 
     @property
     def condition(self) -> str:

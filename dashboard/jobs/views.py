@@ -65,16 +65,9 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show one job. Context of `jobs/detail.html`, and of its partial `job` that the progress fragment renders:
-
-    `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
-    `facts` (the single values of its result), `outcomes` (one for each of the many things that a job works on),
-    `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
-    `spark_log` (those of them that Spark wrote), `has_spark` (its work is done by Spark),
-    `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
-    elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
-    `can_mark` (a failure that nobody has marked as seen, and the role reaches),
-    `usual` (the usual length while it has not ended), `poll_seconds` (None when it has ended: no more polling).
+    """Show one job. Of the context: `facts` are the single values of its result, `outcomes` one for each of the many
+    things that a job works on, `snapshots` what it changed, before and after; `events` the newest 500, oldest first,
+    without those of `spark_log`; `usual` is the usual length, `poll_seconds` None once it has ended.
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
 

@@ -90,7 +90,8 @@ def fetch(
                 continue
             if _first_fault(_folder(home, configuration), wanted):
                 say(f"fetching {len(wanted)} jars for {configuration}")
-                _download(folder, configuration, wanted, ivy or _bundled_ivy(), say)
+                bundled = (jar for jar in pyspark_jars() if jar.name.startswith("ivy-"))
+                _download(folder, configuration, wanted, ivy or next(bundled), say)
             _finish(_folder(home, configuration), wanted)
 
 
@@ -110,10 +111,6 @@ def java_command() -> str:
         where = f"in JAVA_HOME ({java_home})" if java_home else "on PATH"
         raise JarsError(f"No java was found {where}: install a full Java 17 or newer, such as openjdk-17-jre-headless.")
     return candidate
-
-
-def _bundled_ivy() -> Path:
-    return next(jar for jar in pyspark_jars() if jar.name.startswith("ivy-"))
 
 
 def _folder(home: Path, configuration: str) -> Path:

@@ -167,12 +167,9 @@ def _one(work: tuple[Orders, S3, dict[str, Any], bool]) -> Row:
     try:
         etag = copy_in_parts(s3, copy, part_bytes=orders.part_bytes) if orders.in_parts else copy_object(s3, copy)
     except AwsError as error:
-        return "failed", _http_status(error), error.code, " ".join(error.message.split())
+        status = "403" if error.is_access_denied else _STATUS.get(error.code, "500")
+        return "failed", status, error.code, " ".join(error.message.split())
     return "succeeded", "200", "", f"ETag={etag}"
-
-
-def _http_status(error: AwsError) -> str:
-    return "403" if error.is_access_denied else _STATUS.get(error.code, "500")
 
 
 def _put_report(s3: S3, orders: Orders, keys: Any, told: list[Row]) -> None:

@@ -119,7 +119,8 @@ def with_outcomes(
 def _is_safe(rows: Any, since: Any, until: Any, encryption_key: str) -> Any:
     there, message = rows["d_etag"], rows["r_message"]
     text = pc.fill_null(message, "")
-    told = pc.if_else(_all(pc.starts_with(text, _TOLD), pc.not_equal(text, _TOLD)), _rest(text), None)
+    rest = pc.utf8_slice_codeunits(text, len(_TOLD))
+    told = pc.if_else(_all(pc.starts_with(text, _TOLD), pc.not_equal(text, _TOLD)), rest, None)
     sized = pc.equal(rows["d_size"], rows["size"])
     unlike = _any(
         _is_of_parts(rows["etag"]),
@@ -182,10 +183,6 @@ def _is_of_parts(etags: Any) -> Any:
 
 def _moment(moment: datetime) -> Any:
     return pa.scalar(moment, pa.timestamp("us", tz="UTC"))
-
-
-def _rest(text: Any) -> Any:
-    return pc.utf8_slice_codeunits(text, len(_TOLD))
 
 
 def _is_in(column: Any, values: Sequence[str]) -> Any:
