@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.urls import reverse
 
 from backups.models import ACTIVE, Plan, Run, RunState
@@ -34,7 +33,8 @@ def backup_problems(now: datetime) -> Iterator[Problem]:
 
 def late_inventories(now: datetime) -> Iterator[Problem]:
     """Runs that still wait for an inventory, by how long."""
-    for run in _runs().filter(state=RunState.WAITING_FOR_INVENTORY).exclude(plan__inventory=""):
+    runs = Run.objects.filter(state=RunState.WAITING_FOR_INVENTORY).exclude(plan__inventory="")
+    for run in runs.select_related("plan__vault_connection").order_by("pk"):
         since = run.due_at or run.created_at
         yield _problem(
             LATE_INVENTORY,
@@ -101,10 +101,6 @@ def old_backups(now: datetime) -> Iterator[Problem]:
                 meaning=f"The objective is {plan.objective_hours} hours.",
                 advice="Start a run, or look why the last one did not end.",
             )
-
-
-def _runs() -> QuerySet[Run]:
-    return Run.objects.select_related("plan__vault_connection").order_by("pk")
 
 
 def _problem(kind: ProblemKind, plan: Plan, subject: str, *, advice: str, **told: Any) -> Problem:

@@ -19,10 +19,6 @@ def _connections() -> list[tuple[str, str]]:
     return [(name, name) for name in Connection.objects.values_list("name", flat=True)]
 
 
-def _connections_or_same() -> list[tuple[str, str]]:
-    return [("", "The same"), *_connections()]
-
-
 class PlanForm(forms.Form):
     """One plan, in the keys of `[[plans]]`; an empty field is a key left out."""
 
@@ -30,7 +26,7 @@ class PlanForm(forms.Form):
     connection = forms.ChoiceField(choices=_connections)
     vault_connection = forms.ChoiceField(
         required=False,
-        choices=_connections_or_same,
+        choices=lambda: [("", "The same"), *_connections()],
         help_text="An account of its own keeps the copy from whoever can delete the source",
     )
     source = forms.CharField(max_length=1_100, help_text="A bucket or a prefix of it: s3a://acme-lake-prod/warehouse/")

@@ -66,7 +66,7 @@ class InventoryParams(TypedDict):
     replace: bool
 
 
-@job_kind(KIND, queue="aws", verb="backup.plan")
+@job_kind(KIND, queue="aws", verb="backup.plan", steps=("Read what is there", "Put the configuration", "Read it again"))
 def set_up_inventory(context: JobContext, params: InventoryParams) -> str:
     """Put a plan's inventory configuration on its source."""
     plan, wanted = _wanted(params)

@@ -126,7 +126,7 @@ class Stage(models.TextChoices):
 
     INVENTORY = "inventory"
     MANIFEST = "manifest"
-    COST_GATE = "cost_gate"
+    COST_GATE = "cost_gate", "Cost gate"
     COPY = "copy"
     RECONCILE = "reconcile"
 
@@ -256,9 +256,7 @@ class Run(models.Model):
         """What a run cost, or while it is under way is estimated to; empty before the estimate."""
         if self.actual_usd is not None:
             return f"${self.actual_usd:,.2f}"
-        if self.estimate_usd is None:
-            return ""
-        return "Not known" if self.is_finished else f"≈ ${self.estimate_usd:,.2f}"
+        return f"estimate ${self.estimate_usd:,.2f}" if self.estimate_usd is not None else ""
 
 
 class StageState(models.TextChoices):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -85,7 +85,12 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
     failed = [(card, run) for card in cards if (run := card.newest) and run.state == RunState.FAILED]
     if failed:
         (card, run), more = failed[0], f" {_others(len(failed) - 1)}" if len(failed) > 1 else ""
-        return Headline("failed", f"The newest run of {card.plan.name} failed.{more}", run.sentence, *way_on(run))
+        return Headline(
+            "failed",
+            f"The newest run of {card.plan.name} failed at the stage {run.stage.replace('_', ' ')}.{more}",
+            run.sentence,
+            *way_on(run),
+        )
     for card in cards:
         if card.stands.is_past:
             objective = card.stands.objective_text
@@ -104,7 +109,8 @@ def verdict_of_one(card: Card) -> Headline:
     if card.active is not None:
         return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
     if card.newest is not None and card.newest.state == RunState.FAILED:
-        return Headline("failed", "The newest run failed.", card.newest.sentence, *way_on(card.newest))
+        said = f"The newest run failed at the stage {card.newest.stage.replace('_', ' ')}."
+        return Headline("failed", said, card.newest.sentence, *way_on(card.newest))
     if card.stands.age is None:
         return Headline("not_started", "This plan has no copy yet.", card.note)
     said = f"The newest copy is {card.stands.age_text} old; the objective is {card.stands.objective_text}."
@@ -182,17 +188,12 @@ def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str
 
 
 def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
-    """What the plan's runs copied, and `spent` this month, None where no run or one without its cost ended in it."""
-    ended = Q(finished_at__gte=_month(now))
-    unknown = Q(actual_usd=None, estimate_usd__isnull=False)
-    sums = plan.runs.aggregate(
+    """What the plan's runs copied, and `spent` this month, None where no run that ended in it is known to have."""
+    return plan.runs.aggregate(
         bytes=Coalesce(Sum("bytes_copied"), 0),
         objects=Coalesce(Sum("copied"), 0),
-        spent=Sum("actual_usd", filter=ended),
-        unknown=Count("pk", filter=ended & unknown),
-        ended=Max("finished_at", filter=ended),
+        spent=Sum("actual_usd", filter=Q(finished_at__gte=_month(now))),
     )
-    return {**sums, "spent": (sums["spent"] or Decimal(0)) if sums["ended"] and not sums["unknown"] else None}
 
 
 def _others(number: int) -> str:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from backups import lifecycle
-from backups.models import Run, RunState, Stage, StageState
+from backups.models import Plan, Run, RunState, Stage, StageState
 from backups.outcomes import COPY_REFUSED, cure_of
 from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Waiting, Work
@@ -18,6 +18,7 @@ from dashboard.jobs.execution import first_sentence
 from lake.aws.errors import AwsError
 
 MOST_FAILED_ATTEMPTS = 5
+RECKONED = "Reckoned before anything is copied."
 STAGES: dict[Stage, Callable[[Work], StageAnswer]] = {
     Stage.INVENTORY: inventory.advance,
     Stage.MANIFEST: manifest.advance,
@@ -72,7 +73,18 @@ def _go(work: Work) -> StageAnswer:
 def _stage(work: Work, stage: Stage) -> StageAnswer:
     lifecycle.open_stage(work.run.pk, work.context.job, stage)
     with work.context.step(stage.label) as step:
-        answer = STAGES[stage](work)
+        if work.has_spark and work.run.plan.engine == Plan.Engine.SPARK:
+            # Where S3 copies, nobody knows which stage the job leaves to a later one.
+            step.then = tuple(one.label for one in lifecycle.STAGES[lifecycle.STAGES.index(stage) + 1 :])
+        try:
+            answer = STAGES[stage](work)
+        except RunFailed as failure:
+            if failure.code != COPY_REFUSED:
+                raise
+            # Copy jobs are created while the cost is reckoned: it is the copy that S3 refuses.
+            step.state, step.detail = "done", RECKONED
+            with work.context.step(Stage.COPY.label):
+                raise
         if not isinstance(answer, Elsewhere):
             step.detail = answer.sentence
         if isinstance(answer, Waiting):
@@ -114,12 +126,12 @@ def _fail(work: Work, code: str, sentence: str) -> None:
 
 def _end_failed(run: Run, context: JobContext, code: str, sentence: str) -> None:
     with transaction.atomic():
-        if lifecycle.move(run.pk, RunState.FAILED, job=context.job, sentence=sentence, error_code=code[:128]):
-            stage = Stage(Run.objects.values_list("stage", flat=True).get(pk=run.pk))
-            if code == COPY_REFUSED:
-                # Copy jobs are created while the cost is reckoned: it is the copy that S3 refuses.
-                lifecycle.close_stage(run.pk, stage, StageState.DONE, "Reckoned before anything is copied.")
-                stage = Stage.COPY
+        at = Stage(Run.objects.values_list("stage", flat=True).get(pk=run.pk))
+        stage = Stage.COPY if code == COPY_REFUSED else at
+        told = {"stage": stage, "sentence": sentence, "error_code": code[:128]}
+        if lifecycle.move(run.pk, RunState.FAILED, job=context.job, **told):
+            if stage != at:
+                lifecycle.close_stage(run.pk, at, StageState.DONE, RECKONED)
             lifecycle.close_stage(run.pk, stage, StageState.FAILED, sentence)
             _skip_the_rest(run)
 

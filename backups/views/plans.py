@@ -1,7 +1,5 @@
 """The status page of all plans and pages of one: what it says, its runs, inventories and policies; the forms for it."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -68,7 +66,9 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
     actor = Actor.from_request(request)
     size = choose_size(request.GET.get("size", ""))
     kept = copies_of(found)
-    runs = keyset_page(_runs(request, found), NEWEST_FIRST, request.GET.get("after", ""), size)
+    runs = keyset_page(
+        seen(request, Run).filter(plan=found).select_related("plan"), NEWEST_FIRST, request.GET.get("after", ""), size
+    )
     context = {
         "plan": found,
         "card": card,
@@ -194,10 +194,6 @@ def _plan(request: HttpRequest, plan_name: str) -> Plan:
     return get_object_or_404(
         seen(request, Plan).select_related("connection", "vault_connection", "due"), name=plan_name
     )
-
-
-def _runs(request: HttpRequest, found: Plan) -> Any:
-    return seen(request, Run).filter(plan=found).select_related("plan")
 
 
 def _why_not(actor: Actor, found: Plan, verb: str) -> str:

@@ -66,11 +66,11 @@ def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Let the copy begin, at the estimate that was shown and no other."""
     shown = _money(request.POST.get("estimate", ""))
 
-    def agree(actor: Actor, found: Run) -> None:
+    def agree(actor: Actor, found: Run) -> Run:
         # A person without the right is refused as such, whatever they sent.
         if shown is None and actor.may("backup.approve", found.plan.vault_connection):
             raise actions.RunRefused("The estimate that was shown did not come with the approval: approve it again.")
-        actions.approve(actor, found, shown)
+        return actions.approve(actor, found, shown)
 
     return _act(request, run_id, agree)
 
@@ -85,7 +85,7 @@ def reject(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Stop a run at the next safe place."""
-    return _act(request, run_id, lambda actor, found: actions.cancel(actor, found))
+    return _act(request, run_id, actions.cancel)
 
 
 @require_POST
@@ -93,9 +93,10 @@ def set_priority(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Give the run's copy jobs at AWS another priority."""
     asked = request.POST.get("priority", "")
 
-    def set_priority(actor: Actor, found: Run) -> None:
+    def set_priority(actor: Actor, found: Run) -> Run:
         # What is no number is refused as one that is out of bounds, after the right has been asked for.
         actions.set_priority(actor, found, int(asked) if _NUMBER.fullmatch(asked) else -1)
+        return found
 
     return _act(request, run_id, set_priority)
 
@@ -103,19 +104,14 @@ def set_priority(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Try what is worth it again, as a run of its own."""
-    found = _run(request, run_id)
-    try:
-        again = actions.retry(Actor.from_request(request), found)
-    except actions.RunRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("backup-run", found.pk)
-    return redirect("backup-run", again.pk)
+    return _act(request, run_id, actions.retry)
 
 
-def _act(request: HttpRequest, run_id: UUID, act: Callable[[Actor, Run], object]) -> HttpResponse:
+def _act(request: HttpRequest, run_id: UUID, act: Callable[[Actor, Run], Run]) -> HttpResponse:
+    """Do it, and show the run that it answers with."""
     found = _run(request, run_id)
     try:
-        act(Actor.from_request(request), found)
+        found = act(Actor.from_request(request), found)
     except actions.RunRefused as refusal:
         messages.error(request, str(refusal))
     return redirect("backup-run", found.pk)

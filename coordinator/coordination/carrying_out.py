@@ -17,7 +17,7 @@ from coordinator.coordination.preflight import plan_act, preflight
 from coordinator.coordination.progress import ActProgress, SparkSteps
 from coordinator.coordination.reading import read_outcome, read_situation
 from coordinator.coordination.situation import Situation
-from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover, spark_calls, statement_of
+from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover, spark_calls, statement_of, steps_of
 from coordinator.coordination.table_checks import backfills_of
 from coordinator.coordination.verification import aftermath, proofs, registration_of, snapshot, unproven
 from coordinator.observation.passes import observe_one_table
@@ -37,6 +37,7 @@ MOST_BACKFILLS = 20
 """Repairs before a drop; each is planned from a reading of its own."""
 
 BEFORE_THE_DROP = "Stopped before the drop"
+CHECK, READ_AGAIN = "Check the preconditions", "Read the table again"
 
 Keep = Callable[[JobResult], None]
 """Stores parts of the result as they become known."""
@@ -119,16 +120,20 @@ class ActUnderWay:
 
     def carry_out(self) -> str:
         """Do it and prove it; returns the sentence of the outcome. Raises JobFailed, JobCancelled, AwsError."""
-        with self.progress.step("Check the preconditions") as step:
+        with self.progress.step(CHECK) as step:
             planned = self._planned()
             self.confirmed(planned.plan(), planned.checked)
-            step.detail = _counts(planned.checked)
-        kept = Snapshots(self._with_probe(planned), snapshot(planned.situation))
+            warned, plan = len(planned.checked.warnings), self._with_probe(planned)
+            passed = f"{len(planned.checked.checks)} checks, none failed, {warned} to weigh."
+            step.detail = passed if warned else "Every check passed."
+            ahead = [one.title for one in backfills_of(planned.situation)] if plan.ahead else []
+            step.then = (*ahead, *steps_of(plan.calls), READ_AGAIN)
+        kept = Snapshots(plan, snapshot(planned.situation))
         self.keep(kept.result())
         planned = self._backfilled(planned, kept)
         asked = SparkAtWork(self.connection, self.lake, planned.situation, self.progress)
         said = self._send(planned, asked, kept)
-        with self.progress.step("Read the table again") as step:
+        with self.progress.step(READ_AGAIN) as step:
             after = self._observed()
             kept.after.update(snapshot(after))
             made = proofs(planned.checked, after)
@@ -239,11 +244,6 @@ class ActUnderWay:
         if after.error:
             observe_one_table(self.connection, self.lake, TableUri.parse(self.change.uri))
         return after
-
-
-def _counts(checked: Preflight) -> str:
-    warned = len(checked.warnings)
-    return f"{len(checked.checks)} checks, none failed, {warned} to weigh." if warned else "Every check passed."
 
 
 def _outcome(change: CoordinationRequest, checked: Preflight, after: Situation, outcome: SparkOutcome) -> str:

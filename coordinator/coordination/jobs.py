@@ -9,7 +9,7 @@ from changes.documents import planned_result
 from changes.gate import BEFORE_ANY_CHANGE, LASTS_IN_WORDS, connection_of, is_too_old, read_at
 from changes.plan import ChangePlan
 from coordinator.coordination.bulk import CheckManyParams, ManyParams, act_on_tables, check_tables
-from coordinator.coordination.carrying_out import ActUnderWay, plan_now
+from coordinator.coordination.carrying_out import CHECK, READ_AGAIN, ActUnderWay, plan_now
 from coordinator.coordination.checks import Operation, Preflight, differing
 from coordinator.coordination.confirmed import (
     CHECK_KIND,
@@ -30,15 +30,11 @@ from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import open_lake
 from lake.delta.uri import TableUri
-from lake.spark.jobs.drop_coordinated_commits import FIRST, SECOND
+from lake.spark.jobs import create_table, drop_coordinated_commits, enable_coordinated_commits
 
-ENABLING = (
-    "Check the preconditions",
-    "Make the conversion commit",
-    "Read the table's properties",
-    "Read the table again",
-)
-DROPPING = ("Check the preconditions", FIRST, SECOND, "Read what stays behind", "Read the table again")
+ENABLING = (CHECK, *enable_coordinated_commits.STEPS, READ_AGAIN)
+DROPPING = (CHECK, *drop_coordinated_commits.STEPS, READ_AGAIN)
+CREATING = (CHECK, *create_table.STEPS, READ_AGAIN)
 
 
 @job_kind(CHECK_KIND, queue="aws", verb="table.check-coordination", changes_lake=False)
@@ -56,7 +52,7 @@ def check(context: JobContext, params: CheckParams) -> str:
 
 @job_kind(KINDS[Operation.ENABLE], queue="spark", verb=VERBS[Operation.ENABLE], steps=ENABLING)
 @job_kind(KINDS[Operation.DROP], queue="spark", verb=VERBS[Operation.DROP], steps=DROPPING)
-@job_kind(KINDS[Operation.CREATE], queue="spark", verb=VERBS[Operation.CREATE])
+@job_kind(KINDS[Operation.CREATE], queue="spark", verb=VERBS[Operation.CREATE], steps=CREATING)
 @job_kind(KINDS[Operation.LEFTOVERS], queue="spark", verb=VERBS[Operation.LEFTOVERS])
 def act(context: JobContext, params: ActParams) -> str:
     """Do one act on one table, if the plan of now is the one that was confirmed."""

@@ -37,7 +37,8 @@ def cluster_conf(pairs: Pairs, packages: Sequence[str]) -> str:
 
 def properties_line(key: str, value: str) -> str:
     """One line of spark-defaults.conf."""
-    return f"{_java_key(key)} {_java(value)}"
+    escaped = "".join(f"\\{one}" if one in " :=#!" else _java_character(one) for one in key)
+    return f"{escaped} {_java(value)}"
 
 
 def python_literal(text: str) -> str:
@@ -61,10 +62,6 @@ def yaml_text(text: str) -> str:
 
 def _yaml_escape(one: str) -> str:
     return f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
-
-
-def _java_key(key: str) -> str:
-    return "".join(f"\\{one}" if one in " :=#!" else _java_character(one) for one in key)
 
 
 def _java(text: str) -> str:

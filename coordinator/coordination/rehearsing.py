@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from changes.gate import BEFORE_ANY_CHANGE, connection_of
-from coordinator.coordination.carrying_out import CutShort, SparkAtWork, plan_now
+from coordinator.coordination.carrying_out import CHECK, CutShort, SparkAtWork, plan_now
 from coordinator.coordination.checks import CoordinationRequest, Operation, Preflight
 from coordinator.coordination.compatibility import EngineSupport, ReadSupport, WriteSupport, matrix
 from coordinator.coordination.confirmed import RehearsalResult
@@ -29,26 +29,19 @@ from lake.spark.messages import SparkJob
 NO_READ = (ReadSupport.REFUSED, ReadSupport.STALE)
 NO_WRITE = (WriteSupport.REFUSED, WriteSupport.NEVER)
 NOTHING_OF_THE_TABLE = "The table itself was only read."
-
-
-def rehearsal_job(situation: Situation, checked: Preflight, scratch: str) -> SparkJob:
-    """The act's own statements on the copy. Raises SparkRefused."""
-    finishing = situation.is_half_dropped
-    calls = spark_calls(situation.change, replace(checked, location=scratch), finishing=finishing)
-    prepare = None
-    if situation.operation is Operation.DROP and not finishing:
-        prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
-    jobs = [call.job for call in calls if isinstance(call, SparkCall)]
-    return rehearse.job(checked.location, scratch, jobs, prepare)
+READ_COPY, REMOVE_COPY = "Read the copy's log", "Remove the copy"
 
 
 def rehearse_act(context: JobContext, lake: Lake, change: CoordinationRequest) -> str:
     """Try it, keep a `RehearsalDocument` and remove what it made. Raises JobFailed, JobCancelled."""
-    with context.step("Check the preconditions") as step:
+    with context.step(CHECK) as step:
         planned = plan_now(connection_of(context), lake, change, context.result, context.job.pk)
         planned.plan()
         step.detail = f"{len(planned.checked.checks)} checks, none failed."
-    return _Rehearsal(context, lake, planned.situation, planned.checked).run()
+        rehearsal = _Rehearsal(context, lake, planned.situation, planned.checked)
+        with suppress(SparkRefused):
+            step.then = (*rehearsal.job.steps, READ_COPY, REMOVE_COPY)
+    return rehearsal.run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +57,18 @@ class _Rehearsal:
     def scratch(self) -> TableUri:
         return scratch_of(self.checked.location, self.context.job.pk)
 
+    @property
+    def job(self) -> SparkJob:
+        """The act's own statements on the copy. Raises SparkRefused."""
+        checked, finishing, scratch = self.checked, self.situation.is_half_dropped, spelled(self.scratch)
+        calls = spark_calls(self.situation.change, replace(checked, location=scratch), finishing=finishing)
+        prepare = None
+        if self.situation.operation is Operation.DROP and not finishing:
+            prepare = EnableCommits(location=scratch, store=checked.store, endpoint=checked.endpoint).job
+        return rehearse.job(
+            checked.location, scratch, [call.job for call in calls if isinstance(call, SparkCall)], prepare
+        )
+
     def run(self) -> str:
         if reason := why_no_room(self.scratch):
             raise JobFailed("Refused", f"{BEFORE_ANY_CHANGE}: {reason}")
@@ -76,7 +81,7 @@ class _Rehearsal:
         except (SparkRefused, AwsError, JobFailed) as error:
             code = "Refused" if isinstance(error, SparkRefused) else error.code
             raise JobFailed(code, f"{error} {self._remove(told)} {NOTHING_OF_THE_TABLE}") from error
-        with self.context.step("Remove the copy") as step:
+        with self.context.step(REMOVE_COPY) as step:
             step.detail = said = self._remove(told)
             if not told["is_removed"]:
                 raise JobFailed("NotRemoved", f"The rehearsal was made. {said} {NOTHING_OF_THE_TABLE}")
@@ -101,13 +106,13 @@ class _Rehearsal:
 
     def _try(self, told: RehearsalDocument) -> None:
         asked = SparkAtWork(connection_of(self.context), self.lake, self.situation, self.context)
-        outcome = asked.run(rehearsal_job(self.situation, self.checked, spelled(self.scratch)))
+        outcome = asked.run(self.job)
         told["steps"] = [{"name": one.name, "seconds": round(one.seconds, 3)} for one in outcome.steps]
         told["seconds"] = round(outcome.seconds, 3)
         if outcome.state != "done":
             answer = answer_of(outcome)
             raise JobFailed(answer.code, answer.sentence)
-        with self.context.step("Read the copy's log"):
+        with self.context.step(READ_COPY):
             after = self._protocol_of_copy()
         said = outcome.result
         told["commits"] = [{"version": one["version"], "operation": one["operation"]} for one in said["commits"]]

@@ -192,6 +192,14 @@ def spark_calls(
             return tuple(leftovers)
 
 
+def steps_of(calls: Iterable[Call]) -> tuple[str, ...]:
+    """What Spark reports of these statements, in their order; () where it cannot be given them."""
+    try:
+        return tuple(step for call in calls if isinstance(call, SparkCall) for step in call.job.steps)
+    except SparkRefused:
+        return ()
+
+
 def statement_of(calls: Iterable[Call]) -> str:
     """Each statement, for a person to read or run elsewhere; "" for a path or a name that SQL cannot hold."""
     try:

@@ -27,6 +27,7 @@ from lake.delta.uri import TableUri
 MOST_FINDINGS = 20
 """Findings that the snapshot of a table holds."""
 
+READ_AGAIN = "Read the table again"
 ORPHANS = ("C1", "K2")
 """Findings that count files, of which one plan may leave some for the next."""
 
@@ -66,7 +67,7 @@ def read_and_plan(connection: Connection, lake: Lake, uri: str, path_scheme: str
 
 def read_again(context: JobContext, snapshots: AuditSnapshots, prove: Callable[[], Trouble]) -> str:
     """Prove as a step of the job; returns what the table is now, as one sentence, and raises what it came to."""
-    with context.step("Read the table again") as step:
+    with context.step(READ_AGAIN) as step:
         trouble = prove()
         step.detail = snapshots.now
         step.state = "done" if snapshots.now else "failed"

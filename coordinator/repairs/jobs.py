@@ -11,7 +11,7 @@ from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from coordinator.own_records import records_for
 from coordinator.repairs.bulk import RepairManyParams, repair_tables
-from coordinator.repairs.carrying_out import PlanUnderWay, overtaken_before, read_again, read_and_plan
+from coordinator.repairs.carrying_out import READ_AGAIN, PlanUnderWay, overtaken_before, read_again, read_and_plan
 from coordinator.repairs.fresh import (
     FreshPlans,
     PlanRepairParams,
@@ -49,9 +49,10 @@ def repair(context: JobContext, params: RepairParams) -> str:
     connection = connection_of(context)
     subject = Subject(params["repair"], params["code"], params["version"])
     with lake_to_change(context) as lake:
-        with context.step("Read the table and plan anew"):
+        with context.step("Read the table and plan anew") as step:
             fresh = read_and_plan(connection, lake, params["uri"], params["path_scheme"])
         plan = _confirmed(params, subject, fresh)
+        step.then = (*(call.says for call in plan.calls), READ_AGAIN)
         check_danger(context, params, plan, params["name"], "table.repair-losing")
         under_way = PlanUnderWay(connection, lake, plan, fresh)
         sending = Sending(lake, check_cancelled=context.check_cancelled, records=records_for(context, connection))

@@ -23,7 +23,7 @@ from coordinator.observation.passes import observe_one_table, survey_for_one_tab
 from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey
 from coordinator.protocols.wording import counted
-from coordinator.repairs.carrying_out import AuditSnapshots, Trouble, keep_in, read_again
+from coordinator.repairs.carrying_out import READ_AGAIN, AuditSnapshots, Trouble, keep_in, read_again
 from coordinator.repairs.facts import FileCheck, RepairFacts, check_file
 from coordinator.repairs.object_calls import MOST_BYTES, body_of
 from coordinator.repairs.reading import account_of, read_file, read_for_repair
@@ -116,9 +116,10 @@ def restore_rescue(context: JobContext, params: RestoreRescueParams) -> str:
     """Carry out one confirmed plan."""
     connection = connection_of(context)
     with lake_to_change(context) as lake:
-        with context.step("Read the table and the copy, and plan anew"):
+        with context.step("Read the table and the copy, and plan anew") as step:
             plan = _confirmed(params, _plan_now(connection, lake, params))
             check_danger(context, params, plan, params["name"], "table.repair-losing")
+            step.then = (*(call.says for call in plan.calls), READ_AGAIN)
         snapshots = AuditSnapshots(plan, {"copy": params["copy"]})
         execution = carry_out(context, plan, snapshots, Sending(lake, check_cancelled=context.check_cancelled))
         plan_again = partial(_plan_now, connection, lake, params)

@@ -114,12 +114,13 @@ def carry_out(context: JobContext, params: ChangeParams) -> str:
     change = read_change_request(params["change"])
     connection = connection_of(context)
     with lake_to_change(context) as lake:
-        with context.step("Read and plan anew"):
+        with context.step("Read and plan anew") as step:
             plan = plan_now(connection, lake, change, timezone.now(), _progress(context))
             if isinstance(plan, Refusal):
                 raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {plan.reason}")
             check_shown(plan, params["digest"])
             check_danger(context, params, plan, change.subject, LOSING_VERB)
+            step.then = (plan.title, "Read it again")
         kept = Snapshots(plan, {}, MOST_SHOWN)
         sending = Sending(
             lake,

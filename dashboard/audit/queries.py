@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 
 from dashboard.audit.models import AuditEntry
 from dashboard.commands import document_of
@@ -15,6 +16,8 @@ from dashboard.web.paging import Column, Page, Sort, keyset_page
 NEWEST = Sort("newest", (Column("id", descending=True),))
 LOOKS = ("backup.preflight", "lake.plan-upkeep", "table.check-coordination", "table.plan-repair")
 """Actions that look and change nothing."""
+_SAME_ACT = Q(job_id=OuterRef("job_id")) | Q(target_type="run", target_id=OuterRef("target_id"))
+"""Of rows with one action: those of one job, or of one run of a backup, which many jobs move."""
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
 
 
@@ -86,7 +89,7 @@ def audit_entries(wanted: AuditFilter) -> QuerySet[AuditEntry]:
     if wanted.show == "looks":
         rows = rows.filter(action__in=LOOKS)
     elif wanted.show == "acts":
-        ends = AuditEntry.objects.filter(job_id=OuterRef("job_id"), action=OuterRef("action"))
+        ends = AuditEntry.objects.filter(_SAME_ACT, action=OuterRef("action"))
         ended = Q(outcome="requested") & Exists(ends.exclude(outcome="requested"))
         rows = rows.exclude(action__in=LOOKS).exclude(ended)
     if wanted.text:
@@ -103,8 +106,14 @@ def _day(text: str) -> datetime | None:
 
 
 def audit_page(wanted: AuditFilter, after: str, size: int) -> Page[AuditEntry]:
-    """Return one page, newest first; `after` is the cursor that the page before gave."""
-    return keyset_page(audit_entries(wanted), NEWEST, after, size)
+    """Return one page, newest first; `after` is the cursor that the page before gave.
+
+    Each row has `shell`: who did it, or asked for it, from a shell; None unless so.
+    """
+    asked = AuditEntry.objects.filter(_SAME_ACT, action=OuterRef("action"), outcome="requested", source="command")
+    own = Case(When(source="command", then="user_agent"))
+    shell = Coalesce(Subquery(asked.values("user_agent")[:1]), own)
+    return keyset_page(audit_entries(wanted).annotate(shell=shell), NEWEST, after, size)
 
 
 def export_rows(wanted: AuditFilter) -> Iterator[dict[str, object]]:

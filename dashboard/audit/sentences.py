@@ -3,63 +3,76 @@
 from dashboard.audit.models import AuditEntry
 
 _DONE = {
-    "Abandon": "abandoned", "Back": "backed", "Backfill": "backfilled", "Cancel": "cancelled", "Change": "changed",
-    "Check": "checked", "Clear": "cleared", "Complete": "completed", "Create": "created", "Delete": "deleted",
-    "Drop": "dropped", "Enable": "enabled", "Make": "made", "Move": "moved", "Observe": "observed", "Open": "opened",
+    "Abandon": "abandoned", "Acknowledge": "acknowledged", "Approve": "approved", "Ask": "asked", "Back": "backed",
+    "Backfill": "backfilled", "Cancel": "cancelled", "Change": "changed", "Check": "checked", "Clear": "cleared",
+    "Complete": "completed", "Create": "created", "Declare": "declared", "Delete": "deleted", "Drop": "dropped",
+    "Enable": "enabled", "Look": "looked", "Make": "made", "Move": "moved", "Observe": "observed", "Open": "opened",
     "Plan": "planned", "Publish": "published", "Put": "put", "Raise": "raised", "Re-register": "re-registered",
-    "Register": "registered", "Remove": "removed", "Repair": "repaired", "Republish": "republished",
-    "Restore": "restored", "Set": "set", "Sweep": "swept", "Switch": "switched",
+    "Register": "registered", "Rehearse": "rehearsed", "Reject": "rejected", "Remove": "removed", "Repair": "repaired",
+    "Replace": "replaced", "Republish": "republished", "Restore": "restored", "Run": "ran", "Set": "set",
+    "Sign": "signed", "Sweep": "swept", "Switch": "switched", "Type": "typed",
 }  # fmt: skip
-"""The first words of jobs' titles, once the work is done."""
+"""The first words of jobs' titles and of acts, once they are done."""
 
-_ACTS = {
-    "account.mails": "changed the mails to",
-    "account.password": "changed the password of",
-    "account.prove": "typed the password again",
-    "account.sign_in": "signed in",
-    "account.sign_out": "signed out",
-    "alert.acknowledge": "acknowledged",
-    "alert.manage": "changed",
-    "backup.approve": "decided about the backup",
-    "backup.cancel": "cancelled the backup",
-    "backup.plan": "changed the backup plan",
-    "backup.preflight": "checked the permissions of the backup plan",
-    "backup.run": "ran the backup",
-    "bucket.change": "changed the bucket",
-    "job.cancel": "asked to cancel",
-    "job.mark-seen": "looked at the failed job",
-    "lake.declare": "declared",
-    "lake.observe": "observed",
-    "lake.plan-upkeep": "looked at settings of",
-    "lake.read-only": "changed the read-only mode of",
-    "people.invite": "made a link to a new password for",
-    "people.manage": "changed the person",
-    "store.change": "changed the store",
-    "store.create": "created the store",
-    "table.check-coordination": "checked the coordination of",
-    "table.create": "created the table",
-    "table.drop-coordination": "dropped coordinated commits of",
-    "table.enable-coordination": "enabled coordinated commits of",
-    "table.plan-repair": "planned repairs of",
-    "table.repair": "repaired",
-    "worker.replace": "replaced the worker",
+ACTS = {
+    "account.mails": "Change the mails to",
+    "account.password": "Change the password of",
+    "account.prove": "Type the password again",
+    "account.sign_in": "Sign in",
+    "account.sign_out": "Sign out",
+    "alert.acknowledge": "Acknowledge",
+    "alert.manage": "Change the alert setting",
+    "backup.approve": "Approve the backup",
+    "backup.cancel": "Cancel the backup",
+    "backup.plan": "Change the backup plan",
+    "backup.prefer": "Set the priority of the backup",
+    "backup.preflight": "Check the permissions of the backup plan",
+    "backup.reject": "Reject the backup",
+    "backup.run": "Run the backup",
+    "bucket.change": "Change the bucket",
+    "bucket.change-losing": "Change, at a risk of loss, the bucket",
+    "job.cancel": "Ask to cancel",
+    "job.mark-seen": "Look at the failed job",
+    "lake.declare": "Declare",
+    "lake.observe": "Observe",
+    "lake.plan-upkeep": "Look at settings of",
+    "lake.read-only": "Change the read-only mode of",
+    "people.invite": "Make a link to a new password for",
+    "people.manage": "Change the person",
+    "store.change": "Change the store",
+    "store.create": "Create the store",
+    "table.check-coordination": "Check the coordination of",
+    "table.create": "Create the table",
+    "table.drop-coordination": "Drop coordinated commits of",
+    "table.enable-coordination": "Enable coordinated commits of",
+    "table.enable-many": "Enable at once coordinated commits of",
+    "table.plan-repair": "Plan repairs of",
+    "table.rehearse-coordination": "Rehearse a change of the coordination of",
+    "table.repair": "Repair",
+    "table.repair-losing": "Repair, at a risk of loss,",
+    "worker.replace": "Replace the worker",
 }
 _OF_ONESELF = frozenset({"account.prove", "account.sign_in", "account.sign_out"})
 
 
 def says(entry: AuditEntry, title: str = "") -> str:
     """The sentence, without its actor; `title` is that of the entry's job. What was not done was asked for."""
-    if entry.outcome == "refused":
-        return f"was refused: {entry.action}" + (f" on {short(entry)}" if entry.target_label else "")
-    if title:
-        verb, _, rest = title.partition(" ")
-        past = _DONE.get(verb.rstrip(":"))
-        act = f"{past} {rest}" if past and entry.outcome == "done" else f"asked to {title[:1].lower()}{title[1:]}"
-        return act if short(entry) in title else f"{act}, {short(entry)}"
-    act = _ACTS.get(entry.action) or f"did {entry.action} on"
-    if entry.outcome in ("requested", "failed"):
-        act = "asked for a run of" if entry.action == "backup.run" else f"asked for {entry.action} of"
-    return act if entry.action in _OF_ONESELF else f"{act} {short(entry)}".strip()
+    about = "" if entry.action in _OF_ONESELF else short(entry)
+    if entry.outcome == "refused" or not title:
+        title = f"{ACTS.get(entry.action, act_in_words(entry.action))} {about}".strip()
+    verb, _, rest = title.partition(" ")
+    past = _DONE.get(verb.rstrip(":"))
+    if past and entry.outcome == "done":
+        act = f"{past} {rest}".rstrip()
+    else:
+        act = f"{'was refused: ' if entry.outcome == 'refused' else 'asked to '}{title[:1].lower()}{title[1:]}"
+    return act if about in title else f"{act}, {about}"
+
+
+def act_in_words(action: str) -> str:
+    """An action by itself, as filters name it."""
+    act = ACTS.get(action, action.rpartition(".")[2].replace("-", " ").capitalize())
+    return act.removesuffix(" of").removesuffix(" to").removesuffix(" for").rstrip(",")
 
 
 def short(entry: AuditEntry) -> str:

@@ -9,13 +9,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.door import PASSWORD_ACTS
-from dashboard.accounts.roles import PERMISSIONS
 from dashboard.accounts.scope import choose_connection, current_connection
 from dashboard.accounts.search import ONLY_ACTS, ONLY_TABLES, Search, SearchGroup, SearchHit, found
 from dashboard.accounts.views import safe_path
 from dashboard.audit.queries import OUTCOMES, AuditFilter, audit_page, export_rows
-from dashboard.audit.sentences import says
+from dashboard.audit.sentences import ACTS, act_in_words, says
 from dashboard.frame.context import Console
 from dashboard.jobs.models import Job
 from dashboard.web.exports import export
@@ -24,7 +22,7 @@ from dashboard.web.states import ALERTS, JOBS, LAKE, MESSAGES, RUNS, VERSIONS
 
 SHOWN = ("acts", "looks", "all")
 EXPORTS = ("csv", "jsonl")
-ACTIONS = sorted({*PERMISSIONS, *PASSWORD_ACTS, "account.sign_out"})
+ACTIONS = sorted(ACTS, key=act_in_words)
 
 
 @require_safe
@@ -88,7 +86,7 @@ def audit(request: HttpRequest) -> HttpResponseBase:
         "page": page,
         "rows": [(entry, says(entry, titles.get(entry.job_id, "") if entry.job_id else "")) for entry in page.rows],
         "wanted": wanted,
-        "actions": ACTIONS,
+        "actions": [(action, act_in_words(action)) for action in ACTIONS],
         "outcomes": OUTCOMES,
     }
     return render(request, "audit/list.html", context)

@@ -83,13 +83,17 @@ class JobResult(TypedDict, total=False):
 
 @dataclass
 class Step:
-    """One line of the list of steps; `detail` may be set at any time while it runs."""
+    """One line of the list of steps; `detail` may be set at any time while it runs.
+
+    `then` names the steps that come after it, where it finds out which these are: of a job that carries out a plan.
+    """
 
     name: str
     state: str = "running"
     detail: str = ""
     started: str = ""
     ended: str = ""
+    then: tuple[str, ...] = ()
 
 
 class JobContext:
@@ -110,23 +114,19 @@ class JobContext:
 
     @contextmanager
     def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> Iterator[Step]:
-        """Declare a step as it begins, or began so long ago; at the end of the block it is done, or what that set.
-
-        `waits_for` is its detail while it runs and nothing else is. It is failed if the block raises.
+        """Declare a step as it begins, or began so long ago; it ends as what the block set, else as done, or as failed
+        if that raises. `waits_for` is its detail while it runs and nothing else is.
         """
         self.check_cancelled()
         step = Step(name, detail=waits_for, started=moment_ago(since_seconds))
         self._steps.append(step)
         self._store()
+        end = "failed"
         try:
             yield step
-        except BaseException:
-            step.state = "failed"
-            raise
-        else:
-            if step.state == "running":
-                step.state = "done"
+            end = "done"
         finally:
+            step.state = end if step.state == "running" else step.state
             step.detail = "" if step.detail == waits_for else step.detail
             step.ended = step.ended or moment_ago()
             self._store()
@@ -183,7 +183,7 @@ class JobContext:
         self.job.steps = self._steps_as_json()
         going_on.send_robust(None, job=self.job)
 
-    def _steps_as_json(self) -> list[dict[str, str]]:
+    def _steps_as_json(self) -> list[dict[str, object]]:
         return [asdict(step) for step in self._steps]
 
 

@@ -83,7 +83,7 @@ class StepsTold:
     def look(self, job: Job) -> None:
         """Say what is new in the job's steps."""
         for place, step in enumerate(steps_of(job)):
-            if place in self._ended:
+            if place in self._ended or step.state == "next":
                 continue
             if step.state == "running":
                 self._running(place, step)

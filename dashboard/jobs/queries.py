@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, TypedDict
 from uuid import UUID
@@ -15,6 +15,7 @@ from django.utils.dateparse import parse_datetime
 from dashboard.accounts.actor import Actor
 from dashboard.audit.queries import TargetDocument
 from dashboard.commands import document_of
+from dashboard.jobs.context import Step
 from dashboard.jobs.models import ACTIVE, FAILED, Job, JobState, shown_state
 from dashboard.jobs.registry import steps_of_kind
 from dashboard.web.navigation import NavCount
@@ -22,7 +23,7 @@ from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
 
 MOST_COMPARED = 5
-"""Jobs that the usual course is read from."""
+"""Jobs that the usual length is read from."""
 SCHEDULE = Actor.schedule().name
 FAILED_FOR = timedelta(days=7)
 MOST_FAILED = 20
@@ -92,43 +93,37 @@ def nav_count(connection: int | None) -> NavCount | None:
     return NavCount("running", number) if number else None
 
 
-def headline_of(job: Job, usual: "UsualCourse | None" = None) -> str:
+def headline_of(job: Job) -> str:
     """What is to be said of a job first: why it failed, what it says, the step it is in, or what its state means."""
     if job.state == JobState.FAILED and job.error_text:
         return job.error_text
     if job.message or job.is_finished or not job.steps:
         return job.message or f"{look_of(job.state).meaning}."
-    place, coming = len(job.steps), len(usual.coming(job)) if usual else 0
-    return f"Step {place}{f' of {place + coming}' if coming else ''}: {job.steps[-1].get('name', '')}"
+    place, known, coming = len(job.steps), _planned_steps(job), len(coming_steps(job))
+    return f"Step {place}{f' of {place + coming}' if known else ''}: {job.steps[-1].get('name', '')}"
 
 
-@dataclass(frozen=True, slots=True)
-class UsualCourse:
-    """How the newest jobs of one kind went that succeeded: `length` is the median, `steps` the names of the last.
-
-    Before the first of them `length` is None, and the steps are those that the kind declares.
-    """
-
-    length: timedelta | None
-    steps: tuple[str, ...]
-
-    def coming(self, job: Job) -> tuple[str, ...]:
-        """The steps after those that both have taken, whatever came between, such as the start of a cold Spark."""
-        begun = [step.get("name", "") for step in job.steps]
-        shared = [self.steps.index(name) for name in begun if name in self.steps]
-        goes_another_way = begun and not shared
-        return () if job.is_finished or goes_another_way else self.steps[max(shared, default=-1) + 1 :]
+def coming_steps(job: Job) -> list[str]:
+    """The planned steps after those begun, whatever came between, such as the start of a cold Spark."""
+    coming = [] if job.is_finished else _planned_steps(job)
+    for step in job.steps:
+        if step["name"] in coming:
+            coming = coming[coming.index(step["name"]) + 1 :]
+    return coming
 
 
-def usual_course(job: Job) -> UsualCourse | None:
-    """None where no job of this kind has succeeded, and the kind declares no steps."""
+def _planned_steps(job: Job) -> list[str]:
+    """As its newest step with a plan has them, else as its kind declares; [] where neither does."""
+    planned = (step["then"] for step in reversed(job.steps) if step.get("then"))
+    return list(next(planned, steps_of_kind(job.kind)))
+
+
+def usual_length(job: Job) -> timedelta | None:
+    """The median of the newest jobs of this kind that succeeded; None before the first."""
     before = Job.objects.filter(kind=job.kind, state=JobState.SUCCEEDED, started_at__isnull=False)
-    done = list(before.only("steps", "started_at", "finished_at").order_by("-created_at")[:MOST_COMPARED])
+    done = before.only("started_at", "finished_at").order_by("-created_at")[:MOST_COMPARED]
     lengths = sorted(length for one in done if (length := elapsed(one)) is not None)
-    if not lengths:
-        declared = steps_of_kind(job.kind)
-        return UsualCourse(None, declared) if declared else None
-    return UsualCourse(lengths[len(lengths) // 2], tuple(str(step.get("name", "")) for step in done[0].steps))
+    return lengths[len(lengths) // 2] if lengths else None
 
 
 def elapsed(job: Job) -> timedelta | None:
@@ -136,10 +131,10 @@ def elapsed(job: Job) -> timedelta | None:
     return (job.finished_at or timezone.now()) - job.started_at if job.started_at else None
 
 
-def steps_of(job: Job, usual: UsualCourse | None = None) -> list[StepRow]:
-    """Return the steps that were begun, in order, and those that usually follow."""
-    coming = usual.coming(job) if usual else ()
-    return [*(_step_row(job, step) for step in job.steps), *(StepRow(name, "next", "", None) for name in coming)]
+def steps_of(job: Job) -> list[StepRow]:
+    """Return the steps that were begun, in order, and those to come."""
+    coming = (StepRow(name, "next", "", None) for name in coming_steps(job))
+    return [*(_step_row(job, step) for step in job.steps), *coming]
 
 
 def _step_row(job: Job, step: dict[str, str]) -> StepRow:
@@ -159,10 +154,6 @@ class ScheduleLine:
     kind: str
     newest: Job
     states: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        return self.kind.replace("-", " ").capitalize()
 
     @property
     def state(self) -> str:
@@ -221,8 +212,7 @@ class JobLine(TypedDict):
     state: Annotated[str, "queued | running | cancelling | succeeded | overtaken | failed | cancelled | lost"]
     target: TargetDocument
     steps: Annotated[
-        list[dict[str, str]],
-        [{"name": "…", "state": "running | done | stopped | failed", "detail": "…", "started": "…", "ended": "…"}],
+        list[dict[str, object]], [asdict(Step("…", "running | done | stopped | failed", "…", "…", "…", ("…",)))]
     ]
     done: int
     total: int | None

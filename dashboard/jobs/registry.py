@@ -26,7 +26,7 @@ class JobKind:
     """What the registry knows of a kind. `verb` is checked against PERMISSIONS; empty: no permission of its own.
 
     `changes_lake`: neither submitted nor run where the deployment or the job's connection is read-only. `steps` are
-    those that it usually takes, for the time in which none of its kind has succeeded yet.
+    those that it takes, as far as no plan says more (`Step.then`).
     """
 
     name: str

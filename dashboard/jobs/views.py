@@ -22,7 +22,7 @@ from dashboard.web.paging import as_typed, choose_size
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
-PAGES_OF_TARGETS = ("table", "store", "bucket")
+PAGES_OF_TARGETS = {"table": "table", "store": "store", "bucket": "bucket", "run": "backup-run"}
 
 
 @require_safe
@@ -65,16 +65,9 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show one job. Context of `jobs/detail.html`, and of its partial `job` that the progress fragment renders:
-
-    `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
-    `facts` (the single values of its result), `outcomes` (one for each of the many things that a job works on),
-    `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
-    `spark_log` (those of them that Spark wrote), `has_spark` (its work is done by Spark),
-    `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
-    elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
-    `can_mark` (a failure that nobody has marked as seen, and the role reaches),
-    `usual` (queries.UsualCourse while it has not ended), `poll_seconds` (None when it has ended: no more polling).
+    """Show one job. Of the context: `facts` are the single values of its result, `outcomes` one for each of the many
+    things that a job works on, `snapshots` what it changed, before and after; `events` the newest 500, oldest first,
+    without those of `spark_log`; `usual` is the usual length, `poll_seconds` None once it has ended.
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
 
@@ -131,17 +124,16 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     is_unseen, actor = found.state in FAILED and found.seen_at is None, Actor.from_request(request)
-    usual = None if found.is_finished else queries.usual_course(found)
     return {
         "job": found,
-        "headline": queries.headline_of(found, usual),
-        "usual": usual,
+        "headline": queries.headline_of(found),
+        "usual": None if found.is_finished else queries.usual_length(found),
         "target_url": _target_url(found),
         "events": [event for event in shown if event.step != SPARK_LOG],
         "spark_log": [event for event in shown if event.step == SPARK_LOG],
         "has_spark": found.queue == "spark",
         "events_left_out": left_out,
-        "steps": queries.steps_of(found, usual),
+        "steps": queries.steps_of(found),
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
         "outcomes": found.result.get("outcomes", []),
@@ -157,7 +149,7 @@ def _target_url(found: Job) -> str:
     if found.target_type not in PAGES_OF_TARGETS:
         return ""
     try:
-        return reverse(found.target_type, args=[found.target_id])
+        return reverse(PAGES_OF_TARGETS[found.target_type], args=[found.target_id])
     except NoReverseMatch:
         return ""
 

@@ -25,12 +25,6 @@ Progress = Callable[[SparkProgress], None]
 CancelCheck = Callable[[], None]
 
 
-def _ignore(progress: SparkProgress) -> None: ...
-
-
-def _go_on() -> None: ...
-
-
 class SparkWorker:
     """One warm Spark in a process group of its own, started at the first need and anew after it has ended.
 
@@ -66,9 +60,9 @@ class SparkWorker:
     def run(
         self,
         job: SparkJob,
-        on_progress: Progress = _ignore,
+        on_progress: Progress = lambda progress: None,
         *,
-        check: CancelCheck = _go_on,
+        check: CancelCheck = lambda: None,
         timeout_seconds: float = JOB_SECONDS,
     ) -> SparkOutcome:
         """Run a job, starting Spark first where it is not warm; the job has `timeout_seconds` from when it begins.
@@ -216,7 +210,7 @@ class _Attempt:
         if message["kind"] == "step":
             self._begin_step(message["name"], message.get("waits_for", ""), float(message.get("since_seconds", 0)))
         elif message["kind"] == "progress":
-            known = {name: message[name] for name in ("done", "total", "note", "facts") if name in message}
+            known = {name: message[name] for name in ("done", "total", "note") if name in message}
             self.on_progress(SparkProgress(self.step, **known))
 
     def _begin_step(self, name: str, waits_for: str = "", since_seconds: float = 0.0) -> None:

@@ -11,15 +11,16 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SparkJob:
-    """A job by its kind, one of lake.spark.jobs, and its parameters, which JSON can hold."""
+    """A job by its kind, one of lake.spark.jobs, its parameters, which JSON can hold, and the steps that it reports."""
 
     kind: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SparkProgress:
-    """Where the work stands: the step it is in, Spark's tasks done of those known, and a note with its facts.
+    """Where the work stands: the step it is in, Spark's tasks done of those known, and a note.
 
     `seconds` is set once, in the last report of a step that has ended. `waits_for` says, in the first, what it does
     that long; `since_seconds` how long ago it really began, where that is known only later. `log` has new lines of
@@ -30,7 +31,6 @@ class SparkProgress:
     done: int = 0
     total: int = 0
     note: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     waits_for: str = ""
     since_seconds: float = 0.0

@@ -1,6 +1,7 @@
 """What a Spark worker writes beside its messages: Spark's own log, and what libraries print."""
 
 import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ MOST_BYTES, MOST_LINES, LONGEST_LINE = 65_536, 20, 500
 """What one look tells at most: the newest."""
 MOST_OF_JOB = 400
 """Lines of one job, but for those of its last look."""
+_ENDED = re.compile(r"^Traceback .*\n(?:  .*pyspark/daemon\.py.*\n)+BrokenPipeError.*\n", re.MULTILINE)
+"""What a Python process of Spark writes as it ends: nobody reads its pipe any more."""
 
 
 def log_file(home: Path) -> Path:
@@ -47,8 +50,8 @@ class LogTail:
         return time.monotonic() - self._looked_at >= EVERY_SECONDS
 
     def new_lines(self, *, last: bool = False) -> tuple[str, ...]:
-        """The whole lines since the look before but those of Java's stacks, secrets masked; () where there is nothing,
-        or no more room."""
+        """The whole lines since the look before but those of Java's stacks and `_ENDED`, secrets masked; () where there
+        is nothing, or no more room."""
         self._looked_at = time.monotonic()
         if self._told >= MOST_OF_JOB and not last:
             return ()
@@ -60,7 +63,8 @@ class LogTail:
                 self._at = file.tell() - len(data.rpartition(b"\n")[2])
         except OSError:
             return ()
-        lines = data.decode(errors="replace").replace("\0", "\ufffd").split("\n")[is_cut:-1]
+        text = data.decode(errors="replace").replace("\0", "\ufffd")
+        lines = _ENDED.sub("", text).split("\n")[is_cut:-1]
         lines = [line for line in lines if line.strip() and not line.lstrip().startswith("at ")]
         shown = [without_secrets(line)[:LONGEST_LINE] for line in lines[-MOST_LINES:]]
         if is_cut or len(lines) > MOST_LINES:

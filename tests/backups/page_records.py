@@ -55,6 +55,7 @@ def make_run(plan: Plan, state: str = "complete", *, age: timedelta = timedelta(
     began = NOW - age
     values: dict[str, Any] = {
         "state": state,
+        "stage": Stage.values[REACHED.get(state, 4)],
         "requested_by_name": "schedule",
         "started_at": began,
         "cut_off": began - timedelta(hours=1),

@@ -95,7 +95,7 @@ STATUS: dict[Callable[[], object], list[str]] = {
         "would cost $86.57, above the $40.00",
     ],
     late: ["late is 51 h old, past its 36 h objective."],
-    failed: ["The newest run of broken failed. The role has expired."],
+    failed: ["The newest run of broken failed at the stage copy. The role has expired."],
     never_copied: ["Past objective 1", "has no copy, and its 36 h objective has passed."],
     under_way: [
         "Past objective 0 1 without a copy yet",
@@ -224,7 +224,7 @@ RUNS: list[tuple[Callable[[], Run], list[str], list[str]]] = [
     (
         lambda: make_run(make_plan(), "failed", sentence=NO_ROLE, error_code="CopyJobRefused"),
         [
-            "S3 refused copy job 1: no role. Run the preflight of the plan. The code of the refusal is CopyJobRefused.",
+            "S3 refused copy job 1: no role. Run the preflight of the plan. It failed at the stage copy. The code of",
             "Check the permissions",
         ],
         [],
@@ -252,6 +252,20 @@ def test_a_run_says_what_is_known_of_it_and_no_more(viewer, prepare, words, abse
     assert [word for word in absent if word in said] == []
 
 
+def test_a_card_has_the_numbers_of_its_runs_and_no_estimate_counts_as_spent(viewer):
+    plan = make_plan()
+    make_run(plan, "failed", age=HOUR)
+    assert "Spent this month Not known no run has copied" in text(viewer, PLAN)
+    run = make_run(plan)
+    said = text(viewer, PLAN)
+    card, runs = said[: said.index("Newest first")], said[said.index("Newest first") :]
+    assert [
+        one for one in ("412,604 of 412,604 objects", "41,182 objects", "$86.40 by runs that") if one not in card
+    ] == []
+    assert [one for one in ("412,604 41,182 0 $86.40", "estimate $86.57") if one not in runs] == []
+    assert 'href="/tables/?q=sales/orders"><bdi>sales.orders' in flat(viewer.get(address(run)))
+
+
 def test_a_failed_stage_does_not_repeat_the_sentence_of_its_run(viewer):
     run = make_run(make_plan(), "failed", sentence=NO_ROLE, error_code="CopyJobRefused")
     run.stages.filter(name="cost_gate").update(state="failed", detail=NO_ROLE)
@@ -270,7 +284,7 @@ def test_a_plan_whose_newest_run_lacks_a_permission_leads_to_the_preflight_and_n
     make_run(plan, age=9 * HOUR)
     make_run(plan, "failed", sentence="S3 refused copy job 1: no role.", error_code="CopyJobRefused")
     html = flat(operator.get(PLAN))
-    assert "The newest run failed." in html
+    assert "The newest run failed at the stage copy." in html
     assert "S3 refused copy job 1: no role." in html
     assert f'class="button primary" {PREFLIGHT}' in html
     assert 'button primary">Run lake-nightly' not in html

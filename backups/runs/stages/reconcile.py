@@ -68,7 +68,10 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
         sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}{reason}. {sentence}"
     elif is_empty:
         sentence = f"Nothing was copied and nothing was there, so there is no copy. {sentence}"
-    fields = {outcome.value: count for outcome, count in counts.items()}
+    fields: dict[str, object] = {outcome.value: count for outcome, count in counts.items()}
+    if state == RunState.FAILED:
+        fields["stage"] = Stage.COPY
+        run.stages.filter(name=Stage.COPY).update(state=StageState.FAILED)
     moved = lifecycle.move(
         run.pk,
         state,

@@ -63,7 +63,8 @@ class Command(SettingsCommand):
     def _show(self, store: CommitStore) -> None:
         advice, expiry = capacity_advice(store), expiry_facts(store)
         document: StoreJson = {**store_document(store), "capacity": advice, "ttl": _ttl_document(expiry)}
-        self.emit(document, render_to_string("coordinator/store.txt", {"told": document, "expiry": expiry}))
+        context = {"store": store, "advice": advice, "expiry": expiry}
+        self.emit(document, render_to_string("coordinator/store.txt", context))
 
     def _stop(self, store: CommitStore, apply: bool) -> None:
         migration = store.ttl_migrations.filter(finished_at=None).select_related("store__connection").first()

@@ -41,7 +41,7 @@ def complete_entry(table: TableUnderRepair, finding: Finding) -> Planned | None:
 def complete_stale_entries(table: TableUnderRepair, finding: Finding) -> Planned:
     """C9: the same for incomplete entries below the newest, each after its own comparison."""
     title = "Complete stale entries"
-    stale = [one for one in table.entries if one.entry.complete is False and not one.newest and not _is_pending(one)]
+    stale = [one for one in table.entries if one.entry.complete is False and not one.newest and one.file.present]
     sound = [one for one in stale if not first_reason(_why_not_complete(table, one.version, one))]
     reason = (table.why_nothing() or table.why_not_alone()) or (
         "None of these entries has both its temp file and a published file of equal bytes, so nothing proves which "
@@ -80,10 +80,6 @@ def _compare_and_complete(table: TableUnderRepair, seen: SeenEntry) -> tuple[Cal
         RequireEqual(table.place.bucket, source, table.published_key(seen.version)),
         completion(table, seen),
     )
-
-
-def _is_pending(seen: SeenEntry) -> bool:
-    return seen.file.present is not True
 
 
 def _why_not_complete(table: TableUnderRepair, version: int, seen: SeenEntry | None) -> Iterator[str]:

@@ -45,8 +45,8 @@ def badge(state: object, word: object = "") -> SafeString:
 
 @register.filter
 def words(name: object) -> str:
-    """Write a key such as tables_changed as words: Tables changed."""
-    return str(name).replace("_", " ").capitalize()
+    """Write a key such as tables_changed as words: Tables changed. `upkeep` is the name of settings in some."""
+    return str(name).replace("upkeep", "settings").replace("-", " ").replace("_", " ").capitalize()
 
 
 @register.filter

@@ -9,6 +9,7 @@ from lake.spark.jobs.report import Report
 from lake.spark.messages import SparkJob
 
 KIND = "append_probe"
+STEPS = ("Append no rows",)
 # Delta makes no commit of an append without rows unless it is told to.
 SKIP_EMPTY = "spark.databricks.delta.skipRecordingEmptyCommits"
 
@@ -16,13 +17,13 @@ SKIP_EMPTY = "spark.databricks.delta.skipRecordingEmptyCommits"
 def job(table: str) -> SparkJob:
     """Ask for it; SparkRefused for a location that cannot be one."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table})
+    return SparkJob(KIND, {"table": table}, STEPS)
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the newest `version` and its `operation` after the append."""
     table = quoted_location(params["table"])
-    report.step("Append no rows", "A commit without rows takes the next version.")
+    report.step(*STEPS, "A commit without rows takes the next version.")
     spark.conf.set(SKIP_EMPTY, "false")
     try:
         spark.table(table).limit(0).writeTo(table).append()

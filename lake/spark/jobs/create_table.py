@@ -12,6 +12,7 @@ from lake.spark.messages import SparkJob
 from lake.spark.sql import property_list, quote_name, quote_text
 
 KIND = "create_table"
+STEPS = ("Read the columns", "Create the table")
 
 
 def job(table: str, columns: str, *, partition_by: Sequence[str] = (), store: str = "", endpoint: str = "") -> SparkJob:
@@ -21,7 +22,7 @@ def job(table: str, columns: str, *, partition_by: Sequence[str] = (), store: st
     """
     quoted_location(table)
     params = {"table": table, "columns": columns, "partition_by": list(partition_by)}
-    return SparkJob(KIND, {**params, "store": store, "endpoint": endpoint})
+    return SparkJob(KIND, {**params, "store": store, "endpoint": endpoint}, STEPS)
 
 
 def column(name: str, data_type: str, *, nullable: bool = True, comment: str = "") -> str:
@@ -33,13 +34,13 @@ def column(name: str, data_type: str, *, nullable: bool = True, comment: str = "
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return the registration's `table_id` ("" without a coordinator) and the new table's properties."""
     table = quoted_location(params["table"])
-    report.step("Read the columns")
+    report.step(STEPS[0])
     columns = _columns(params["columns"])
     names = [quote_name(name) for name in params["partition_by"]]
     partition = f" PARTITIONED BY ({', '.join(names)})" if names else ""
     properties = coordinator_properties(params["store"], params["endpoint"]) if params["store"] else {}
     listed = f" TBLPROPERTIES {property_list(properties)}" if properties else ""
-    report.step("Create the table", "Delta registers the path in DynamoDB, then writes version 0.")
+    report.step(STEPS[1], "Delta registers the path in DynamoDB, then writes version 0.")
     spark.sql(f"CREATE TABLE {table} ({columns}) USING delta{partition}{listed}")
     now = table_properties(spark, table)
     return {"table_id": coordinator_table_id(now), "properties": now}

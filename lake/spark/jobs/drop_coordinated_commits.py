@@ -15,6 +15,7 @@ from lake.spark.sql import quote_text
 KIND = "drop_coordinated_commits"
 FIRST = "First commit, through the coordinator"
 SECOND = "Second commit, without the coordinator"
+STEPS = (FIRST, SECOND, "Read what stays behind")
 FIRST_STEP = (FIRST, "Delta unsets the coordinator's properties, backfills, and closes the registration.")
 SECOND_STEP = (SECOND, "Delta takes the feature from the protocol.")
 
@@ -22,7 +23,7 @@ SECOND_STEP = (SECOND, "Delta takes the feature from the protocol.")
 def job(table: str, *, finishing: bool = False) -> SparkJob:
     """Ask for it; `finishing` where an earlier drop made its first commit. SparkRefused for a wrong location."""
     quoted_location(table)
-    return SparkJob(KIND, {"table": table, "finishing": finishing})
+    return SparkJob(KIND, {"table": table, "finishing": finishing}, STEPS[1:] if finishing else STEPS)
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
@@ -37,7 +38,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(FEATURE)}"
     then = None if finishing else SECOND_STEP
     commits = reporting_commits(spark, table, lambda: spark.sql(statement), report, then)
-    report.step("Read what stays behind")
+    report.step(STEPS[2])
     features = table_features(spark, table)
     left = [feature for feature in FEATURES if feature in features]
     return {"commits": [asdict(commit) for commit in commits], "left_behind": left}

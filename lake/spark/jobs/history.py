@@ -66,8 +66,7 @@ def _tell_new(
     for entry in entries:
         if entry.version not in seen:
             seen[entry.version] = entry
-            facts = {"version": entry.version, "operation": entry.operation}
-            report.note(f"Version {entry.version} is committed: {entry.operation}", **facts)
+            report.note(f"Version {entry.version} is committed: {entry.operation}")
             if then and len(seen) == 1:
                 since = datetime.now(UTC) - datetime.fromisoformat(entry.at)
                 report.step(*then, since_seconds=since.total_seconds())

@@ -17,6 +17,7 @@ from lake.spark.messages import SparkJob
 KIND = "rehearse"
 CLONE = "Clone the log"
 PREPARED = "Enable the copy"
+BEFORE, AFTER = "Read the protocol before", "Read the protocol after"
 ACTS = {
     enable_coordinated_commits.KIND: enable_coordinated_commits.run,
     drop_coordinated_commits.KIND: drop_coordinated_commits.run,
@@ -39,7 +40,8 @@ def job(table: str, scratch: str, acts: Iterable[SparkJob], prepare: SparkJob | 
         raise SparkRefused(f"{wrong[0]} is not rehearsed, or not on the copy at {scratch}.")
     prepared = [_document(prepare)] if prepare else []
     given = {"table": table, "scratch": scratch, "prepare": prepared, "acts": [_document(one) for one in acts]}
-    return SparkJob(KIND, given)
+    within = (step for act in acts for step in act.steps)
+    return SparkJob(KIND, given, (CLONE, *([PREPARED] if prepare else []), BEFORE, *within, AFTER))
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
@@ -53,10 +55,10 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     for act in params["prepare"]:
         report.step(PREPARED, "The copy gets a registration of its own.")
         _act(spark, act, _Within(report))
-    report.step("Read the protocol before")
+    report.step(BEFORE)
     before = _protocol(spark, scratch)
     refused = [told for act in params["acts"] if (told := _try(spark, act, report))]
-    report.step("Read the protocol after")
+    report.step(AFTER)
     commits = [{"version": one.version, "operation": one.operation} for one in newest_commits(spark, scratch, 100)]
     return {"before": before, "after": _protocol(spark, scratch), "commits": commits[::-1], "refused": refused}
 

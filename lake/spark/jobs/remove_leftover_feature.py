@@ -14,6 +14,7 @@ from lake.spark.sql import quote_text
 
 KIND = "remove_leftover_feature"
 FEATURES = ("vacuumProtocolCheck", "inCommitTimestamp")
+READ = "Read the table's features"
 
 
 def job(table: str, feature: str) -> SparkJob:
@@ -23,7 +24,7 @@ def job(table: str, feature: str) -> SparkJob:
         raise SparkRefused(
             f"{feature!r} is not a feature that coordinated commits leave behind: {', '.join(FEATURES)}."
         )
-    return SparkJob(KIND, {"table": table, "feature": feature})
+    return SparkJob(KIND, {"table": table, "feature": feature}, (f"Remove {feature}", READ))
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
@@ -36,6 +37,6 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     report.step(f"Remove {feature}", "Delta takes the feature from the protocol, where nothing needs it any more.")
     statement = f"ALTER TABLE {table} DROP FEATURE {quote_text(feature)}"
     commits = reporting_commits(spark, table, lambda: spark.sql(statement), report)
-    report.step("Read the table's features")
+    report.step(READ)
     features = table_features(spark, table)
     return {"commits": [asdict(commit) for commit in commits], "features": features}

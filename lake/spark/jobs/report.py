@@ -1,7 +1,6 @@
 """How a running job tells where it is."""
 
 from collections.abc import Callable
-from typing import Any
 
 
 class Report:
@@ -14,9 +13,9 @@ class Report:
         """Say that a step begins, or began so long ago, which ends the one before; and what it does that long."""
         self._send(kind="step", name=name, waits_for=waits_for, since_seconds=since_seconds)
 
-    def note(self, text: str, **facts: Any) -> None:
+    def note(self, text: str) -> None:
         """Tell something that happened inside a step."""
-        self._send(kind="progress", note=text, facts=facts)
+        self._send(kind="progress", note=text)
 
     def tasks(self, done: int, total: int) -> None:
         """Say how many of Spark's tasks are done."""

@@ -14,6 +14,7 @@ from backups.models import Plan, Run
 from backups.runs.spark_pipeline import SparkPipeline
 from backups.runs.work import RunFailed
 from dashboard.accounts.actor import Actor
+from dashboard.jobs.models import Job
 from lake.aws.access import open_lake
 from lake.aws.batch_operations import BatchOperations
 from lake.backup.batch_manifest import Manifest
@@ -102,6 +103,8 @@ def test_a_manifest_that_is_changed_before_s3_reads_it_is_refused(ground, monkey
     assert (run.state, run.error_code) == ("failed", "CopyJobRefused")
     assert "ETag" in run.sentence
     assert [stage.state for stage in run.stages.all()] == ["done", "done", "done", "failed", "skipped"]
+    steps = [(step["name"], step["state"]) for step in Job.objects.get(error_code="CopyJobRefused").steps]
+    assert (run.stage, steps[-2:]) == ("copy", [("Cost gate", "done"), ("Copy", "failed")])
     assert ground.copies() == {}
 
 
@@ -113,6 +116,7 @@ def test_a_copy_job_that_somebody_cancels_at_s3_fails_the_run_and_a_second_try_c
 
     assert (run.state, run.failed) == ("failed", len(KEYS))
     assert run.sentence.startswith("Copy job 1 cancelled. 0 of")
+    assert [stage.name for stage in run.stages.filter(state="failed")] == ["copy"] == [run.stage]
     assert retried(run).state == "complete"
     assert ground.copies() == ground.originals()
 

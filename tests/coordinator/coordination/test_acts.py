@@ -67,6 +67,8 @@ def test_a_drop_removes_what_stays_only_where_asked_for_and_stands_if_delta_refu
 
     assert job.state == "succeeded", job.error_text
     assert "vacuumProtocolCheck stays, as Delta says: History needs it." in job.message
+    removing = ["Remove vacuumProtocolCheck", "Read the table's features"]
+    assert job.steps[0]["then"] == [FIRST, SECOND, "Read what stays behind", *removing, "Read the table again"]
 
 
 @pytest.mark.slow

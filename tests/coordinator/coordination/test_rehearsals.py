@@ -51,6 +51,9 @@ def test_a_rehearsal_leaves_the_lake_as_it_was(desk: Desk, operation: Operation)
 
     assert job.state == "succeeded", job.error_text
     assert NOTHING_LEFT in job.message
+    named, then = [step["name"] for step in job.steps], job.steps[0]["then"]
+    assert [name for name in named if name in then] == [name for name in then if name in named]
+    assert (rehearse.PREPARED in then, then[-1]) == (operation is Operation.DROP, named[-1])
     assert everything(desk) == before
     assert desk.spark.asked[-1].kind == rehearse.KIND
     assert not missing(job.result, RehearsalResult)

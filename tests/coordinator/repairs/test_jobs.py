@@ -37,6 +37,7 @@ def test_a_confirmed_plan_publishes_the_commit_and_its_finding_is_resolved(conso
     assert "C2 of version 3 is resolved" in job.message
     calls = [call["says"] for call in plan["calls"]]
     assert [step["name"] for step in job.steps] == ["Read the table and plan anew", *calls, "Read the table again"]
+    assert job.steps[0]["then"] == [*calls, "Read the table again"]
     assert console.bytes_of(FILE) == temp
     assert console.item(ROOT, 3)["complete"] == {"S": "true"}
     assert TableFinding.objects.get(table=table, code="C2").resolved_at is not None

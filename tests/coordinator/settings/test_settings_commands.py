@@ -1,9 +1,12 @@
 """`levee store` and `levee bucket` with an action: the plan, nothing without --apply, and their exit codes."""
 
+from typing import Any
+
 import pytest
 
 from dashboard.commands import UsageError
 from dashboard.jobs.models import Job
+from tests.builders.lake import make_store, store_facts
 from tests.coordinator.settings.settings_console import SettingsConsole
 from tests.json_types import printed, said
 
@@ -124,3 +127,21 @@ def test_permissions_prints_policies_and_checks_them(console: SettingsConsole) -
 
     assert {one["held"] for one in checked["permissions"]} <= {"yes", "unknown"}
     assert checked["features"][0]["lines"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({}, ["Items Not known", "throttled is not known", "TTL Not known", "Deletion protection Not known"]),
+        (
+            store_facts(item_count=0, load={"read_throttles": 0, "write_throttles": 7}),
+            ["Items None counted yet", "0 reads and 7 writes were throttled", "Capacity On-demand"],
+        ),
+    ],
+)
+def test_a_store_reads_as_its_page_does_and_what_is_not_known_is_no_number(
+    facts: dict[str, Any], words: list[str]
+) -> None:
+    told = " ".join(said("store", make_store(facts=facts).name).split())
+    assert [one for one in words if one not in told] == []
+    assert "_" not in told.replace("delta_log", "")

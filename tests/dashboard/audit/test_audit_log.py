@@ -11,12 +11,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.roles import Role
+from dashboard.accounts.door import PASSWORD_ACTS
+from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.audit.chain import seal_all
 from dashboard.audit.log import record
 from dashboard.audit.models import AuditEntry
 from dashboard.audit.queries import AuditFilter, audit_entries
-from dashboard.audit.sentences import says
+from dashboard.audit.sentences import ACTS, says
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import job
 from tests.dashboard.web.markup import flat
@@ -108,8 +109,8 @@ def entry(action: str = "table.repair", **fields: Any) -> AuditEntry:
         ("failed", "Publish commit 14", "asked to publish commit 14, sales.order_items"),
         ("done", "Undo it", "asked to undo it, sales.order_items"),
         ("done", "", "repaired sales.order_items"),
-        ("failed", "", "asked for table.repair of sales.order_items"),
-        ("refused", "Publish commit 14", "was refused: table.repair on sales.order_items"),
+        ("failed", "", "asked to repair sales.order_items"),
+        ("refused", "Publish commit 14", "was refused: repair sales.order_items"),
     ],
 )
 def test_an_entry_says_what_was_done_and_only_asked_for_what_was_not(outcome: Any, title: str, said: str) -> None:
@@ -133,6 +134,24 @@ def test_an_act_is_one_row_and_looking_at_plans_stands_apart() -> None:
     assert shown() == [("table.create", "failed"), ("table.create", "requested"), ("table.repair", "done")]
     assert set(shown(show="looks")) == {("table.plan-repair", "requested"), ("table.plan-repair", "done")}
     assert len(shown(show="all")) == 6
+
+
+def test_a_run_of_a_backup_is_one_row_with_the_person_of_the_shell_who_asked() -> None:
+    for run, outcome in (("a", "requested"), ("b", "requested"), ("a", "failed")):
+        who = Actor.command() if outcome == "requested" else Actor.worker("command")
+        record(who, "backup.run", target_type="run", target_id=run, target_label="order_items", outcome=outcome)
+
+    assert shown() == [("backup.run", "failed"), ("backup.run", "requested")]
+    assert flat(signed_in(Role.VIEWER).get("/audit/")).count(f"by {Actor.command().user_agent}") == 2
+    out = io.StringIO()
+    call_command("audit", "--limit", "1", stdout=out)
+    assert f"command {Actor.command().user_agent}  asked to run the backup order_items  Failed" in out.getvalue()
+
+
+def test_every_act_that_can_be_refused_is_offered_in_words() -> None:
+    assert {*PERMISSIONS, *PASSWORD_ACTS} <= ACTS.keys()
+    page = signed_in(Role.VIEWER).get("/audit/").content.decode()
+    assert '<option value="lake.plan-upkeep">Look at settings</option>' in page
 
 
 @pytest.mark.parametrize(

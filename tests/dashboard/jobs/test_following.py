@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def walk(context: JobContext, params: NoParams) -> str:
     with context.step("First", "Waits for the first.") as step:
         assert Job.objects.get(pk=context.job.pk).steps[0]["detail"] == "Waits for the first."
-        step.detail = "It came."
+        step.detail, step.then = "It came.", ("Second", "Third")
     with context.step("Second", since_seconds=30):
         pass
     return "Walked."

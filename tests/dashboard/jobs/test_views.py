@@ -39,6 +39,11 @@ def test_jobs_narrow_by_state_and_kind() -> None:
     assert len(titles("/jobs/?state=nonsense&kind=nonsense&after=nonsense&q=%00")) == 2
 
 
+def test_kinds_are_offered_in_words() -> None:
+    page = signed_in(Role.VIEWER).get("/jobs/").content.decode()
+    assert '<option value="plan-upkeep">Plan settings</option>' in page
+
+
 def test_the_list_costs_the_same_however_long_it_is() -> None:
     client, costs = signed_in(Role.VIEWER), []
     for number in (1, 30):
@@ -63,7 +68,7 @@ def test_what_the_schedule_asked_for_is_a_line_a_kind_and_not_among_what_people_
 
     assert [row.title for row, _ in context["rows"]] == ["mine"]
     (line,) = context["schedules"]
-    assert (line.name, len(line.states), line.failed) == ("Test count", 40, 1)
+    assert (line.kind, len(line.states), line.failed) == ("test-count", 40, 1)
     assert line.states[-3:] == ("succeeded", "failed", "succeeded")
     assert line.in_words == "Newest 40, oldest left: 39 succeeded, 1 failed"
     assert len(titles("/jobs/?kind=test-count&by=schedule&size=100")) == 50
@@ -123,31 +128,31 @@ def test_jobs_narrow_by_table_title_and_person() -> None:
     assert "failed" not in shown("/jobs/?by=ann")
 
 
-def steps(*names: str) -> list[dict[str, str]]:
+def steps(*names: str) -> list[dict[str, Any]]:
     return [{"name": name, "state": "done", "detail": "", "started": "", "ended": ""} for name in names]
 
 
-def test_a_running_job_says_its_step_the_usual_time_and_what_comes() -> None:
+def test_a_running_job_says_its_step_the_usual_time_and_what_comes_by_its_plan() -> None:
+    began = ago(hours=1)
     for seconds in (10, 17, 90):
-        began = ago(hours=1)
-        job(
-            "succeeded", steps=steps("Check", "Start", "Commit"), started_at=began,
-            finished_at=began + timedelta(seconds=seconds),
-        )  # fmt: skip
+        job("succeeded", started_at=began, finished_at=began + timedelta(seconds=seconds))
+    begun = steps("Plan", "Wake Java", "Remove")
+    begun[0]["then"] = ["Remove", "Read", "Remove", "Read"]
 
-    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Start')).pk}/")
+    context = shown(f"/jobs/{job('running', steps=begun).pk}/")
 
-    assert context["headline"] == "Step 2 of 3: Start"
-    assert context["usual"].length.total_seconds() == 17
-    assert [(row.name, row.state) for row in context["steps"]][2:] == [("Commit", "next")]
-    context = shown(f"/jobs/{job('running', steps=steps('Check', 'Start', 'Wake Java')).pk}/")
-    assert context["headline"] == "Step 3 of 4: Wake Java"
+    assert context["headline"] == "Step 3 of 6: Remove"
+    assert context["usual"].total_seconds() == 17
+    coming = [(row.name, row.state) for row in context["steps"]][3:]
+    assert coming == [("Read", "next"), ("Remove", "next"), ("Read", "next")]
+    assert len(shown(f"/jobs/{job('failed', steps=begun, finished_at=timezone.now()).pk}/")["steps"]) == 3
 
 
-def test_the_first_job_of_a_kind_says_what_comes_by_what_the_kind_declares() -> None:
+def test_a_job_without_a_plan_says_what_comes_by_what_its_kind_declares() -> None:
     begun = steps("Check the preconditions", "Start Python")
     context = shown(f"/jobs/{job('running', kind='drop-coordinated-commits', steps=begun).pk}/")
     assert context["headline"] == "Step 2 of 6: Start Python"
+    assert shown(f"/jobs/{job('running', steps=begun).pk}/")["headline"] == "Step 2: Start Python"
 
 
 def test_a_running_job_is_polled_and_shows_its_steps() -> None:

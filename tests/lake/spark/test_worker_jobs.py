@@ -60,7 +60,7 @@ def test_dropping_tells_its_two_commits_and_what_stays_behind(spark_lake, run, u
     outcome = run(drop_coordinated_commits.job(uri), heard)
     commits = [(commit["version"], commit["operation"]) for commit in outcome.result["commits"]]
     assert commits == [(4, "UNSET TBLPROPERTIES"), (5, "DROP FEATURE")]
-    assert [progress.facts["version"] for progress in heard if progress.note] == [4, 5]
+    assert [progress.note[:10] for progress in heard if progress.note] == ["Version 4 ", "Version 5 "]
     first, second = drop_coordinated_commits.FIRST, drop_coordinated_commits.SECOND
     assert [progress.step for progress in heard if progress.note] == [first, second]
     first_at, second_at = (datetime.fromisoformat(commit["at"]) for commit in outcome.result["commits"])

@@ -28,6 +28,14 @@ def test_whole_lines_of_this_job_are_told_once_and_without_secrets(log: Path) ->
     assert tail.new_lines() == ()
 
 
+def test_how_a_python_of_spark_ends_is_no_news_and_another_traceback_is(log: Path) -> None:
+    tail, traceback = LogTail(log), 'Traceback (most recent call last):\n  File "/x/pyspark/daemon.py", line 95\n'
+    write(log, f"{traceback}BrokenPipeError: [Errno 32] Broken pipe\n" * 2 + "ERROR more\n")
+    assert tail.new_lines() == ("ERROR more",)
+    write(log, f"{traceback}ValueError: 1\n")
+    assert len(tail.new_lines()) == 3
+
+
 def test_the_log_of_another_worker_is_read_from_its_beginning(log: Path) -> None:
     tail = LogTail(log)
     log.write_text("a new worker, which has written more\n")

@@ -9,8 +9,10 @@ from django.core.management.base import CommandParser
 from dashboard.audit.chain import ChainVerification, verify
 from dashboard.audit.models import AuditEntry
 from dashboard.audit.queries import OUTCOMES, AuditFilter, as_document, audit_page, export_rows
+from dashboard.audit.sentences import says
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.web.exports import lines
+from dashboard.web.states import look_of
 
 LARGEST_LIMIT = 10_000
 
@@ -75,12 +77,12 @@ def _as_text(entries: tuple[AuditEntry, ...]) -> list[str]:
     rows = [
         (
             f"{entry.at:%Y-%m-%d %H:%M:%S}",
-            entry.actor_name,
-            entry.action,
-            entry.outcome,
+            f"{entry.actor_name} {getattr(entry, 'shell', None) or ''}".strip(),
+            says(entry),
+            look_of(entry.outcome).word,
             entry.target_label,
             entry.detail,
         )
         for entry in entries
     ]
-    return columns(("AT (UTC)", "ACTOR", "ACTION", "OUTCOME", "TARGET", "DETAIL"), rows) if rows else ["No entries."]
+    return columns(("AT (UTC)", "WHO", "ACT", "OUTCOME", "TARGET", "DETAIL"), rows) if rows else ["No entries."]
