@@ -104,7 +104,7 @@ STATUS: dict[Callable[[], object], list[str]] = {
     ],
     lambda: make_run(make_plan(), "running", started_at=None): ["Not begun yet"],
     lambda: make_run(make_plan(), "failed", estimate_usd=Decimal("0.25"), age=2 * HOUR): [
-        "Not known 1 run ended before the cost was counted",
+        "Not known no run has copied",
     ],
     lambda: make_plan(schedule="never on sunday at all"): ["No schedule"],
 }
