@@ -26,7 +26,7 @@ class NavItem:
     label: str
     url_name: str
     icon: str = ""
-    place: int = 0
+    place: int = 99
     count: Callable[[int | None], NavCount | None] | None = None
     verb: str = ""
     """Who may do this sees the entry; empty: everybody."""
