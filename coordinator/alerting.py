@@ -56,8 +56,7 @@ _SETTING_STEPS: Mapping[str, str] = {
 }
 """The first thing to do about a finding of a store or bucket."""
 _DONE_ON_THE_TABLE = ("lifecycle-takes-old-version", "lifecycle-takes-unpublished")
-"""Of these the first step is the table's: what waits is published there, what is lost is brought back."""
-_LABELS = {"bites_at": "Acts", "first_bites_at": "First acts"}
+_LABELS = {"bites_at": "Acts", "first_bites_at": "First acts", "ttl_attribute": "TTL goes by", "ttl_status": "TTL"}
 
 
 def lake_problems(now: datetime) -> Iterator[Problem]:
@@ -214,6 +213,7 @@ def _of_settings(
             since=thing.observed_at or now,
             title=title_of(code, state),
             subject=thing.name,
+            subject_path=path,
             code=code,
             next_step="TTL is being moved to expireTime." if is_moving_ttl else _SETTING_STEPS.get(code, ""),
             meaning=finding["meaning"],

@@ -53,18 +53,17 @@ def coordination_offers(table: DeltaTable, findings: Iterable[TableFinding] | No
         return []
     found = open_findings(table) if findings is None else findings
     offer = partial(_offer, table, [one for one in found if blocks(one.code, one.state)])
-    features = table.features
     if table.mechanism == Mechanism.COORDINATED_COMMITS:
         text = "Leaves the coordinator in two commits, checked first."
         return [offer(Operation.DROP, "Drop coordinated commits", text)]
-    if COORDINATED in features:
+    if COORDINATED in table.features:
         text = "A drop stopped between its two commits: the protocol still names the feature."
         if table.unpublished_count:
             text += " What is accepted and not published is backfilled first."
         return [offer(Operation.DROP, "Finish the drop", text), offer(Operation.ENABLE, "Enable again", _ENABLING)]
     offers = [offer(Operation.ENABLE, "Enable coordinated commits", _ENABLING)]
-    left = [feature for feature in LEFT_BEHIND if feature in features]
-    if left and not is_catalog_managed(features):
+    left = [feature for feature in LEFT_BEHIND if feature in table.features]
+    if left and not is_catalog_managed(table.features):
         text = f"{' and '.join(left)} stay in the protocol after a drop. Delta may refuse to remove them."
         offers.append(offer(Operation.LEFTOVERS, "Remove what a drop left behind", text))
     return offers

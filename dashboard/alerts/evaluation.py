@@ -156,7 +156,9 @@ def _texts(group: ProblemGroup) -> dict[str, object]:
         "code": first.code[:60],
         "headline": group.headline,
         "next_step": group.next_step[:400],
-        "subjects": [[problem.subject, problem.path.partition("#")[0]] for problem in group.problems[:MOST_NAMED]],
+        "subjects": [
+            [one.subject, one.subject_path or one.path.partition("#")[0]] for one in group.problems[:MOST_NAMED]
+        ],
         "meaning": first.meaning,
         "advice": first.advice or first.next_step,
         "warning": first.warning,

@@ -55,9 +55,9 @@ class Problem:
     """Something that is wrong now. `key` is the same for as long as it lasts; problems of one `cause` share an alert.
 
     `title` is the sort of trouble in a few words (empty: those of the kind) and `subject` what it is about, such as the
-    name of a table; `code` is the finding's. `headline`, `meaning` and `advice` (empty: that is `next_step`) are plain
-    sentences. `path` is the console's page on which the first step is taken, and `link` what its button says. `uri` and
-    `plan` are what scopes are compared with; `since` (UTC) is when it began, as far as known.
+    name of a table, with `subject_path` (empty: `path`) as its page; `code` is the finding's. `headline`, `meaning` and
+    `advice` (empty: that is `next_step`) are plain sentences. `path` is the page on which the first step is taken, and
+    `link` what its button says. `uri` and `plan` are what scopes are compared with; `since` (UTC) is when it began.
     """
 
     kind: str
@@ -69,6 +69,7 @@ class Problem:
     since: datetime
     title: str = ""
     subject: str = ""
+    subject_path: str = ""
     code: str = ""
     next_step: str = ""
     meaning: str = ""

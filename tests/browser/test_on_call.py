@@ -42,7 +42,7 @@ def test_paged_at_night(person, levee, told):
     """From the mail over the alert, the table and the plan to a repair that is proven, and to who made it."""
     page, table = person.page, f"journeys.lost_{person.way}"
     person.open(link_in_mail(levee, "operator@levee.example", "journeys.lost_"), Role.OPERATOR)
-    person.press(page.get_by_role("link", name=re.compile(f"^{table}: ")))
+    person.press(page.get_by_role("link", name=re.compile(f"^Next step: {table}: ")))
     person.is_on(table)
     expect(page.locator(".head .facts")).to_contain_text("Blocked")
 
@@ -79,7 +79,7 @@ def test_blocked_beyond_repair(person):
     page.wait_for_url("**/alerts/*/")
     what_to_do = page.get_by_role("region", name="What it means")
     expect(what_to_do).to_contain_text(re.compile(".*".join(re.escape(step) for step in in_order), re.DOTALL))
-    person.press(page.get_by_role("link", name=re.compile("^inventory.reservations: ")))
+    person.press(page.get_by_role("link", name=re.compile("^Next step: inventory.reservations: ")))
     person.press(page.locator("dl", has_text="Permalink").get_by_role("link", name="7", exact=True))
     expect(page.get_by_role("region", name="What is known of it")).to_contain_text("Accepted file")
 

@@ -125,6 +125,7 @@ def test_the_button_leads_to_where_the_step_is_taken(code: str, evidence: dict[s
     problem = only(setting_problems(NOW))
     found = {"store": store.pk, "bucket": bucket.pk, "table": table.pk}
     assert (problem.path, problem.link) == (path.format(**found), link)
+    assert problem.subject_path in (f"/stores/{store.pk}/", f"/buckets/{bucket.pk}/")
 
 
 @pytest.mark.parametrize(("code", "tab"), [("old-writer", "writers/"), ("writers-spinning", "")])
