@@ -42,7 +42,7 @@ def test_paged_at_night(person, levee, told):
     """From the mail over the alert, the table and the plan to a repair that is proven, and to who made it."""
     page, table = person.page, f"journeys.lost_{person.way}"
     person.open(link_in_mail(levee, "operator@levee.example", "journeys.lost_"), Role.OPERATOR)
-    person.press(page.get_by_role("link", name=re.compile(f"^{table}: ")))
+    person.press(page.get_by_role("link", name=re.compile(f"^Next step: {table}: ")))
     person.is_on(table)
     expect(page.locator(".head .facts")).to_contain_text("Blocked")
 
