@@ -8,6 +8,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
+from coordinator.protocols.titles import title_of
 from coordinator.protocols.verdict import State
 from coordinator.settings.equivalents import rule_switched_off
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
@@ -50,6 +51,12 @@ def decided_by(bucket: Bucket, view: LifecycleView) -> RuleReach | None:
     rule = findings[0].get("evidence", {}).get("rule")
     reached = (reach for reach in view.rules if rule and reach.id == rule)
     return next((reach for reach in reached if reach.is_temp_rule or reach.state != State.HEALTHY), None)
+
+
+def title(thing: CommitStore | Bucket | None) -> str:
+    """The title of the worst finding, "" without one."""
+    findings = thing.facts.get("findings") if thing else None
+    return title_of(findings[0]["code"], findings[0]["state"]) if findings else ""
 
 
 def tables_with_several_writers(connection: Connection | None) -> list[TableFinding]:

@@ -65,6 +65,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
         "facts": found.facts,
         "unknown": found.facts.get("unknown"),
         "findings": found.facts.get("findings"),
+        "title": queries.title(found),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
         "advice": capacity_advice(found),
@@ -112,6 +113,7 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
         "facts": facts,
         "unknown": facts.get("unknown"),
         "findings": facts.get("findings"),
+        "title": queries.title(found),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
         "lifecycle": view if facts.get("lifecycle_rules") is not None else None,
@@ -136,6 +138,7 @@ def _of_list(found: Sequence[CommitStore] | Sequence[Bucket]) -> dict[str, objec
     worst = queries.worst(found)
     return {
         "worst": worst,
+        "title": queries.title(worst),
         "worst_state": worst.state if worst else State.HEALTHY,
         "read_at": min((one.observed_at for one in found if one.observed_at), default=None),
         "several": len({one.connection_id for one in found}) > 1,

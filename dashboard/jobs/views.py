@@ -68,7 +68,7 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show one job. Context of `jobs/detail.html`, and of its partial `job` that the progress fragment renders:
 
     `job` (the row), `headline` (what is to be said of it first), `target_url` (the page of what it works on, or ""),
-    `facts` (the single values of its result), `outcomes` (one for each of the many things that a job works on),
+    `facts` (the single values of its result), `outcomes` and `notes` (queries.with_notes of what a job on many did),
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
     `spark_log` (those of them that Spark wrote), `has_spark` (its work is done by Spark),
     `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
@@ -132,6 +132,7 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     is_unseen, actor = found.state in FAILED and found.seen_at is None, Actor.from_request(request)
     usual = None if found.is_finished else queries.usual_course(found)
+    outcomes, notes = queries.with_notes(found.result.get("outcomes", []))
     return {
         "job": found,
         "headline": queries.headline_of(found, usual),
@@ -144,7 +145,8 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "steps": queries.steps_of(found, usual),
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
-        "outcomes": found.result.get("outcomes", []),
+        "outcomes": outcomes,
+        "notes": notes,
         "snapshots": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
         "can_cancel": is_stoppable and actor.may("job.cancel", found.connection),
         "can_mark": is_unseen and actor.may(actions.MARK_SEEN, found.connection),

@@ -49,6 +49,13 @@ def test_the_list_is_searched_and_filtered(query: str, found: str) -> None:
     assert [one for one in "ab" if f"Named {one}." in text] == list(found)
 
 
+def test_a_headline_that_is_one_of_the_problems_stands_once() -> None:
+    found = alert(title="A file is gone", headline="orders: Commit 7 is gone.")
+    for key, gone_at in (("1", None), ("2", MONDAY)):
+        found.members.create(key=key, severity="critical", headline=found.headline, since=MONDAY, gone_at=gone_at)
+    assert page(f"/alerts/{found.pk}/").count(found.headline) == 1
+
+
 def acknowledge_all(role: Role, *found: Alert, **fields: str) -> Any:
     given = {"alert": [one.pk for one in found], "reason": "We know.", "hours": "4", **fields}
     return signed_in(role).post("/alerts/acknowledge/", given)
