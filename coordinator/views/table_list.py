@@ -27,8 +27,8 @@ from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
 _NOTES = {
     "all": "everything listed",
     State.BLOCKED: "reads or writes fail",
-    State.UNSAFE: "a commit can be lost",
-    State.ATTENTION: "works, needs tidying",
+    State.UNSAFE: "may lose a commit",
+    State.ATTENTION: "needs tidying",
     State.NOT_CHECKED: "not all is known",
     State.UNBACKFILLED: "not backfilled yet",
     State.PENDING: "not published yet",
