@@ -74,12 +74,7 @@ def single_driver_tables(connection: Connection | None) -> int:
 
 
 def guarded_tables(stores: Sequence[CommitStore]) -> int:
-    """Tables that commit through one of these."""
     return DeltaTable.objects.filter(gone_at=None, store__in=stores).count()
-
-
-def tables_inside(bucket: Bucket) -> "QuerySet[DeltaTable]":
-    return DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
 
 
 def worst_tables(tables: "QuerySet[DeltaTable]") -> list[DeltaTable]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
-from coordinator.models import Commit, DeltaTable, Entry, ProvenanceRow, TableFinding
+from coordinator.models import Commit, DeltaTable, Entry, TableFinding
 from coordinator.protocols.titles import title_of
 from coordinator.protocols.verdict import LOUD, State
 from coordinator.queries.evidence import EvidenceRow, evidence
@@ -187,10 +187,6 @@ def one_version(table: DeltaTable, version: int) -> tuple[VersionRow, list[Table
     rows = join_versions(commits, entries, mechanism=_guard(table), foreign=foreign)
     row = rows[0] if rows else VersionRow(version=version, state=VersionState.MISSING, commit=None, entries=())
     return row, findings
-
-
-def what_was_seen(table: DeltaTable, version: int) -> ProvenanceRow | None:
-    return table.provenance.filter(version=version).first()
 
 
 def neighbours(table: DeltaTable, version: int) -> tuple[int | None, int | None]:

@@ -63,8 +63,6 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
         "store": found,
         "table_count": tables.count(),
         "facts": found.facts,
-        "unknown": found.facts.get("unknown"),
-        "findings": found.facts.get("findings"),
         "title": queries.title(found),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
@@ -106,13 +104,11 @@ def buckets(request: HttpRequest) -> HttpResponse:
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
     facts, view = found.facts, lifecycle_view(found)
-    tables = queries.tables_inside(found)
+    tables = found.connection.tables.filter(bucket=found.name, gone_at=None)
     context = {
         "bucket": found,
         "table_count": tables.count(),
         "facts": facts,
-        "unknown": facts.get("unknown"),
-        "findings": facts.get("findings"),
         "title": queries.title(found),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,

@@ -80,7 +80,7 @@ def commit(request: HttpRequest, table_id: int, version: int) -> HttpResponse:
     before, after = queries.neighbours(table, version)
     context = {
         "row": row,
-        "seen": None if row.file_present else queries.what_was_seen(table, version),
+        "seen": None if row.file_present else table.provenance.filter(version=version).first(),
         "has_steps": any(one.resolved_at is None and one.state in LOUD for one in findings),
         "entries": [entry_row(entry) for entry in row.entries],
         "findings": findings,

@@ -71,9 +71,8 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     `facts` (the single values of its result), `outcomes` and `notes` (queries.with_notes of what a job on many did),
     `snapshots` (name and JSON of what it changed, before and after), `events` (JobEvent, oldest first, the newest 500),
     `spark_log` (those of them that Spark wrote), `has_spark` (its work is done by Spark),
-    `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow: name, state, detail,
-    elapsed), `elapsed` (timedelta or None), `can_cancel` (active, not asked before, and the role reaches),
-    `can_mark` (a failure that nobody has marked as seen, and the role reaches),
+    `events_left_out` (how many older ones are only in the text), `steps` (queries.StepRow), `elapsed` (or None),
+    `can_cancel` (active, not asked before, and the role reaches), `can_mark` (likewise, and nobody has marked it),
     `usual` (queries.UsualCourse while it has not ended), `poll_seconds` (None when it has ended: no more polling).
     """
     return render(request, "jobs/detail.html", _context(request, job_id))
