@@ -106,8 +106,10 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
 
 def verdict_of_one(card: Card) -> Headline:
     """The one sentence above the page of a plan."""
+    if card.active and card.active.state == RunState.WAITING_FOR_APPROVAL:
+        return _waiting(card, card.active)
     if card.active is not None:
-        return Headline(card.state, card.active.sentence or card.note, "", run_url(card.active), "See the run")
+        return Headline(card.state, "A run is under way.", card.active.sentence, run_url(card.active), "See the run")
     if card.newest is not None and card.newest.state == RunState.FAILED:
         said = f"The newest run failed at the stage {card.newest.stage.replace('_', ' ')}."
         return Headline("failed", said, card.newest.sentence, *way_on(card.newest))

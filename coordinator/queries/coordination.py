@@ -1,13 +1,14 @@
 """Checks and their jobs, and which tables of a filter an act on many would touch; all from stored rows."""
 
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 
 from django.urls import reverse
 
 from changes.pages import PlanPage
 from coordinator.coordination.actions import REHEARSED
-from coordinator.coordination.checks import CheckState, CoordinationRequest, Operation
+from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CheckResult, change_of, newest_rehearsal, rehearsal_of
 from coordinator.coordination.contract import CheckDocument, PreflightDocument, RehearsalDocument
 from coordinator.coordination.offers import coordination_offers
@@ -60,19 +61,9 @@ class CoordinationPage(PlanPage):
         return self.found["checks"] if self.found else []
 
     @property
-    def failed(self) -> int:
-        return self._count(CheckState.FAILED)
-
-    @property
-    def passed(self) -> int:
-        return self._count(CheckState.OK)
-
-    @property
-    def warned(self) -> int:
-        return self._count(CheckState.WARNING)
-
-    def _count(self, state: CheckState) -> int:
-        return sum(check["state"] == state for check in self.checks)
+    def counts(self) -> Counter[str]:
+        """How many checks came out in each state."""
+        return Counter(check["state"] for check in self.checks)
 
     @property
     def first(self) -> int | None:

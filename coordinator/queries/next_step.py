@@ -9,7 +9,7 @@ from coordinator.models import TableFinding
 from coordinator.protocols.verdict import LOUD
 from coordinator.repairs.guides import Guide, Offer, guide_of
 
-_NOUNS = re.compile(r"(the file of commit|the accepted staged file of|commit|entry) (?=\d)")
+_NOUNS = re.compile(r"(the (accepted staged )?file of )?((commit|entry) )?(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
+from coordinator.protocols.titles import title_of
 from coordinator.protocols.verdict import State
 from coordinator.settings.equivalents import rule_switched_off
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
@@ -52,6 +53,12 @@ def decided_by(bucket: Bucket, view: LifecycleView) -> RuleReach | None:
     return next((reach for reach in reached if reach.is_temp_rule or reach.state != State.HEALTHY), None)
 
 
+def title(thing: CommitStore | Bucket | None) -> str:
+    """The title of the worst finding, "" without one."""
+    findings = thing.facts.get("findings") if thing else None
+    return title_of(findings[0]["code"], findings[0]["state"]) if findings else ""
+
+
 def tables_with_several_writers(connection: Connection | None) -> list[TableFinding]:
     """Findings of tables that several writers commit to without a commit store, newest first."""
     found = TableFinding.objects.filter(code="several-writers", resolved_at=None, table__gone_at=None)
@@ -67,12 +74,7 @@ def single_driver_tables(connection: Connection | None) -> int:
 
 
 def guarded_tables(stores: Sequence[CommitStore]) -> int:
-    """Tables that commit through one of these."""
     return DeltaTable.objects.filter(gone_at=None, store__in=stores).count()
-
-
-def tables_inside(bucket: Bucket) -> "QuerySet[DeltaTable]":
-    return DeltaTable.objects.filter(connection=bucket.connection, bucket=bucket.name, gone_at=None)
 
 
 def worst_tables(tables: "QuerySet[DeltaTable]") -> list[DeltaTable]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from coordinator.charts import NEWEST_VERSIONS, Timeline, timeline
 from coordinator.documents import open_findings
 from coordinator.models import Commit, DeltaTable, Entry, TableFinding
+from coordinator.protocols.titles import title_of
 from coordinator.protocols.verdict import LOUD, State
 from coordinator.queries.evidence import EvidenceRow, evidence
 from coordinator.queries.incident import Incident, incident_of
@@ -36,14 +37,15 @@ _DURATIONS = {"delta.logRetentionDuration": "30 days", "delta.deletedFileRetenti
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """The sentence that could be read out on a call. `more` counts the findings besides; `has_steps` says that the page
-    has what to do about it, in order. `offer` never can lose a commit.
+    """The sentence that could be read out on a call, below `title` if it is long. `more` counts the findings besides;
+    `has_steps` says that the page has what to do about it, in order. `offer` never can lose a commit.
     """
 
     state: str
     sentence: str
     meaning: str
     look_at: int | None
+    title: str = ""
     offer: Offer | None = None
     more: int = 0
     has_steps: bool = False
@@ -128,6 +130,7 @@ def verdict(table: DeltaTable, findings: Sequence[TableFinding]) -> VerdictView:
         sentence=(worst.summary if worst else table.summary) or "Every accepted commit is published.",
         meaning=worst.meaning if worst else "",
         look_at=worst.version if worst else None,
+        title=title_of(worst.code, worst.state) if worst else "",
         offer=next((one for one in offers_of([worst]) if not one.loses), None) if worst else None,
         more=len(findings) - bool(worst),
         has_steps=worst is not None and worst.state in LOUD,

@@ -127,7 +127,8 @@ def table_by_table(context: JobContext, params: TablesParams, act: str, one: Cal
             row = _outcome(number, one)
             rows.append(row)
             failed = row["state"] is TableState.FAILED
-            context.log(f"{row['label']}: {row['sentence']}", level="WARN" if failed else "INFO", step="table")
+            said = f"{row['label']}: {row['state'].replace('_', ' ')}."
+            context.log(said, level="WARN" if failed else "INFO", step="table")
             context.progress(len(rows), total)
             if failed and params["stop_at_first_failure"]:
                 break

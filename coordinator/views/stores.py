@@ -63,8 +63,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
         "store": found,
         "table_count": tables.count(),
         "facts": found.facts,
-        "unknown": found.facts.get("unknown"),
-        "findings": found.facts.get("findings"),
+        "title": queries.title(found),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
         "advice": capacity_advice(found),
@@ -105,13 +104,12 @@ def buckets(request: HttpRequest) -> HttpResponse:
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
     facts, view = found.facts, lifecycle_view(found)
-    tables = queries.tables_inside(found)
+    tables = found.connection.tables.filter(bucket=found.name, gone_at=None)
     context = {
         "bucket": found,
         "table_count": tables.count(),
         "facts": facts,
-        "unknown": facts.get("unknown"),
-        "findings": facts.get("findings"),
+        "title": queries.title(found),
         "tables": queries.worst_tables(tables),
         "worst_state": found.state,
         "lifecycle": view if facts.get("lifecycle_rules") is not None else None,
@@ -136,6 +134,7 @@ def _of_list(found: Sequence[CommitStore] | Sequence[Bucket]) -> dict[str, objec
     worst = queries.worst(found)
     return {
         "worst": worst,
+        "title": queries.title(worst),
         "worst_state": worst.state if worst else State.HEALTHY,
         "read_at": min((one.observed_at for one in found if one.observed_at), default=None),
         "several": len({one.connection_id for one in found}) > 1,

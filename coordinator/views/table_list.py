@@ -27,8 +27,8 @@ from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
 _NOTES = {
     "all": "everything listed",
     State.BLOCKED: "reads or writes fail",
-    State.UNSAFE: "a commit can be lost",
-    State.ATTENTION: "works, needs tidying",
+    State.UNSAFE: "may lose a commit",
+    State.ATTENTION: "needs tidying",
     State.NOT_CHECKED: "not all is known",
     State.UNBACKFILLED: "not backfilled yet",
     State.PENDING: "not published yet",
@@ -75,7 +75,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     size = choose_size(request.GET.get("size", ""), default=SIZES[0])
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
-    scope = current_connection(request)
+    scope, connections = current_connection(request), seen(request, Connection)
     readings, read_at = queries.readings(chosen.connection)
     return {
         "chosen": chosen,
@@ -96,7 +96,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "mechanisms": MECHANISM_WORDS.items(),
         "readings": readings,
         "read_at": read_at,
-        "observable": _observable(request, chosen),
+        "observable": list(connections.filter(name=chosen.connection) if chosen.connection else connections),
         "may_plan": Actor.from_request(request).may("table.plan-repair", current_connection(request)),
         "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
         "narrowed_beyond_state": replace(chosen, state="").narrows,
@@ -119,8 +119,3 @@ def _in_the_making(request: HttpRequest) -> dict[str, object] | None:
 def _matching(chosen: TableFilter, counts: dict[str, int]) -> int | None:
     """How many rows the whole list has; None where no count is at hand."""
     return None if chosen.state == UNPUBLISHED else counts[chosen.state or "all"]
-
-
-def _observable(request: HttpRequest, chosen: TableFilter) -> list[Connection]:
-    connections = seen(request, Connection)
-    return list(connections.filter(name=chosen.connection) if chosen.connection else connections)

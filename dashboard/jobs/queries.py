@@ -1,10 +1,10 @@
 """Reading jobs, for pages and commands."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -21,6 +21,7 @@ from dashboard.jobs.registry import steps_of_kind
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
+from dashboard.web.text import sentences
 
 MOST_COMPARED = 5
 """Jobs that the usual length is read from."""
@@ -144,6 +145,22 @@ def _step_row(job: Job, step: dict[str, str]) -> StepRow:
     started, ended = parse_datetime(step.get("started", "")), parse_datetime(step.get("ended", ""))
     until = ended or job.finished_at or timezone.now()
     return StepRow(step.get("name", ""), state, step.get("detail", ""), until - started if started else None)
+
+
+def with_notes(outcomes: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the outcomes and their notes: sentences of more than 50 characters that several say. `alone` is what only
+    this one says, `notes` are the numbers of its notes, from 1 on."""
+    said = [sentences(row["sentence"]) for row in outcomes]
+    rows = Counter(sentence for one in said for sentence in one if len(sentence) > 50)
+    notes = [sentence for sentence, number in rows.items() if number > 1]
+    return [
+        row
+        | {
+            "alone": " ".join(sentence for sentence in own if sentence not in notes),
+            "notes": [notes.index(sentence) + 1 for sentence in own if sentence in notes],
+        }
+        for row, own in zip(outcomes, said, strict=True)
+    ], notes
 
 
 @dataclass(frozen=True, slots=True)

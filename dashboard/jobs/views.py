@@ -124,6 +124,7 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     left_out = found.events.count() - EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else 0
     is_stoppable = found.state in {JobState.QUEUED, JobState.RUNNING}
     is_unseen, actor = found.state in FAILED and found.seen_at is None, Actor.from_request(request)
+    outcomes, notes = queries.with_notes(found.result.get("outcomes", []))
     return {
         "job": found,
         "headline": queries.headline_of(found),
@@ -136,7 +137,8 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
         "steps": queries.steps_of(found),
         "elapsed": queries.elapsed(found),
         "facts": queries.facts_of(found),
-        "outcomes": found.result.get("outcomes", []),
+        "outcomes": outcomes,
+        "notes": notes,
         "snapshots": [(name, found.result[name]) for name in ("before", "after") if found.result.get(name)],
         "can_cancel": is_stoppable and actor.may("job.cancel", found.connection),
         "can_mark": is_unseen and actor.may(actions.MARK_SEEN, found.connection),

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 UNKNOWN = "Unknown"
 HEADLINE = 90
 """Characters that a headline may have."""
-_SENTENCE_END = re.compile(r"[.?!] (?=[A-Z“])")
-_CLAUSE_END = re.compile(r"[,;:] ")
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z“])")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 # As above, without tab and line ends.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -112,16 +111,16 @@ def utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def headline(text: str) -> tuple[str, str]:
+def headline(text: str, short: str = "") -> tuple[str, str]:
     """A text as a headline of at most 90 characters and what is to be read below it, "" where the headline is all.
 
-    A first sentence that is short enough is taken out of the text; the beginning of a longer one stands above it all.
+    A first sentence that is short enough is taken out of the text; `short` stands above a longer one.
     """
     if len(text) <= HEADLINE:
         return text, ""
-    end = _SENTENCE_END.search(text)
-    if end and end.start() < HEADLINE:
-        return text[: end.start() + 1], text[end.end() :]
-    clauses = [at.start() for at in _CLAUSE_END.finditer(text, HEADLINE // 3, HEADLINE)]
-    cut = clauses[-1] if clauses else max(text.rfind(" ", 0, HEADLINE - 1), 1)
-    return f"{text[:cut]}…", text
+    first, *rest = sentences(text)
+    return (first, " ".join(rest)) if rest and len(first) <= HEADLINE else (short, text)
+
+
+def sentences(text: str) -> list[str]:
+    return _BETWEEN_SENTENCES.split(text)

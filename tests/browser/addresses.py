@@ -11,7 +11,8 @@ COORDINATION = ("/tables/coordination/", "/tables/coordination/enable/", "/table
 PEOPLE = ("/me/", "/me/password/", "/me/alerts/", "/prove/", "/people/", "/people/new/")
 ALERTS = ("/alerts/", "/alerts/?state=resolved", "/alerts/messages/", "/alerts/rules/", "/alerts/recipients/")
 LISTS = ("/tables/", "/stores/", "/buckets/", "/backups/", "/connections/", "/jobs/", "/audit/")
-PLAIN = (*LISTS, "/states/", "/doctor/", "/backups/new/", *COORDINATION, *PEOPLE, *ALERTS)
+ELSEWHERE = ("/states/", "/doctor/", "/backups/new/", "/deadlines/", "/find/?q=stock")
+PLAIN = (*LISTS, *ELSEWHERE, *COORDINATION, *PEOPLE, *ALERTS)
 EMPTY = ("/tables/?q=no-such-table", "/jobs/?state=lost", "/audit/?outcome=failed")
 REFUSED = ("/nowhere/", "/tables/?mechanism=nonsense")
 TABLE = "inventory.stock_levels"
@@ -22,6 +23,7 @@ def every_page(page: "Page") -> list[str]:
     """Return one address of each kind of page, found by following links."""
     table = link(page, "/tables/", NAMED)
     commits = f"{table}commits/"
+    blocked = link(page, "/tables/?q=inventory.reservations", "a.name")
     return [
         *PLAIN,
         *EMPTY,
@@ -29,6 +31,7 @@ def every_page(page: "Page") -> list[str]:
         table,
         commits,
         link(page, commits, "tbody td.num a"),
+        link(page, blocked, '.facts a[href*="/commits/"]'),
         *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "history", "writers", "compatibility", "doctor")),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
@@ -36,16 +39,19 @@ def every_page(page: "Page") -> list[str]:
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),
         *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "doctor/", "ttl/")),
-        *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/", "/connections/")),
+        link(page, "/backups/", "a.name"),
+        link(page, "/jobs/?state=succeeded", "a.name"),
+        *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/connections/")),
     ]
 
 
 def every_sample(page: "Page") -> list[str]:
-    """Return the page of every table, store, bucket, alert and plan that the lists show."""
+    """Return the page of every table, store, bucket, alert, plan, run of a backup and job that the lists show."""
     found = []
-    for listed in ("/tables/?size=100", "/stores/", "/buckets/", "/alerts/", "/backups/"):
+    for listed in ("/tables/?size=100", "/stores/", "/buckets/", "/alerts/", "/backups/", "/jobs/"):
         page.goto("/".join(page.url.split("/")[:3]) + listed)
-        found += page.eval_on_selector_all("main a.name", "links => links.map((link) => link.getAttribute('href'))")
+        names = page.locator("main :is(a.name, .plan h3 a)")
+        found += names.evaluate_all("links => links.map((link) => link.getAttribute('href'))")
     return sorted(set(found))
 
 

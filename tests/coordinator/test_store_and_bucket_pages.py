@@ -70,6 +70,23 @@ def test_the_worst_store_heads_the_page(client: Client) -> None:
     assert re.findall(r'class="name mono" href="/stores/\d+/">(\w+)<', html) == ["z_unsafe", "a_healthy"]
 
 
+def test_a_long_sentence_stands_whole_and_once_below_its_title(client: Client) -> None:
+    said = "TTL is on commitTime, which old writers set to the moment of the commit: entries may go before it is over."
+    findings = [{"code": "ttl-on-commit-time", "state": "unsafe", "summary": said, "meaning": ""}]
+    store = make_store(state="unsafe", summary=said, facts=store_facts(findings=findings))
+    table = make_table(state="blocked")
+    make_finding(table, code="K7", state="blocked", summary=said)
+
+    for path, title in (
+        ("/stores/", "TTL may delete an entry during its commit"),
+        (f"/stores/{store.pk}/", "TTL may delete an entry during its commit"),
+        (f"/tables/{table.pk}/", "A staged file is gone"),
+    ):
+        html = flat(client.get(path))
+        assert f'id="verdict-title">{title}</h2>' in html
+        assert html.count(f"{said}</p>") == 1
+
+
 def test_the_number_of_tables_opens_their_list_and_leaves_out_the_gone(client: Client) -> None:
     store = make_store()
     make_table("s3a://lake/x/here", store=store)
@@ -92,8 +109,8 @@ def test_rules_that_could_not_be_read_are_unknown_and_not_none(client: Client) -
 
 def test_every_finding_of_a_store_stands_on_its_page(client: Client) -> None:
     findings = [
-        {"state": "unsafe", "summary": "TTL is on commitTime.", "meaning": "Entries may go too early."},
-        {"state": "attention", "summary": "Recovery is off.", "meaning": ""},
+        {"code": "a", "state": "unsafe", "summary": "TTL is on commitTime.", "meaning": "Entries may go too early."},
+        {"code": "b", "state": "attention", "summary": "Recovery is off.", "meaning": ""},
     ]
     facts = store_facts(findings=findings)
     store = make_store(state="unsafe", summary="TTL is on commitTime.", facts=facts)
@@ -237,7 +254,7 @@ def test_a_bucket_shows_every_rule_as_read_with_what_it_touches_and_when_it_firs
     assert html.index("<code>wide</code>") < html.index("<code>tmp</code>")
     assert "<b>Log</b>" in html
     bites = timezone.now() + timedelta(days=90)
-    assert re.search(rf"{bites:%b} {bites:%Y}</span>", html)
+    assert re.search(rf"{bites:%b} {bites:%Y} 00:00 UTC</span>", html)
     assert html.count('value="remove-temp-rule"') == 1
 
 

@@ -15,6 +15,7 @@ from pytest_django import Settings
 
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
+from coordinator.queries.next_step import NextStep
 from coordinator.queries.table_list import SORTS, TableFilter, filtered
 from dashboard.accounts.roles import Role
 from tests.builders.lake import (
@@ -163,6 +164,11 @@ def test_a_troubled_row_says_why_and_begins_its_first_step_or_leads_to_it(client
     assert "Publish 1,042…" in form
     assert f'action="/tables/{table.pk}/repairs/"' not in seen
     assert f'href="/tables/{table.pk}/#repair-publish-commit-C2-1042"' in seen
+
+
+def test_a_row_names_its_act_by_verb_and_version() -> None:
+    label = "Publish the accepted staged file of commit 2…"
+    assert NextStep("", label, "").short == "Publish 2…"
 
 
 @pytest.mark.parametrize(

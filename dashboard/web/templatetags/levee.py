@@ -50,9 +50,9 @@ def words(name: object) -> str:
 
 
 @register.filter
-def head(said: object) -> str:
-    """The part of a text that stands in a headline."""
-    return text.headline(str(said))[0]
+def head(said: object, short: str) -> str:
+    """The part of a text that stands in a headline; `short` where its first sentence is too long for one."""
+    return text.headline(str(said), short)[0]
 
 
 @register.filter

@@ -70,6 +70,13 @@ def test_a_message_is_listed_under_a_short_title_with_the_whole_in_its_tooltip()
     assert [len(title) < 110 for title in titles] == [True, True]
 
 
+def test_a_headline_that_is_one_of_the_problems_stands_once() -> None:
+    found = alert(title="A file is gone", headline="orders: Commit 7 is gone.")
+    for key, gone_at in (("1", None), ("2", MONDAY)):
+        found.members.create(key=key, severity="critical", headline=found.headline, since=MONDAY, gone_at=gone_at)
+    assert page(f"/alerts/{found.pk}/").count(found.headline) == 1
+
+
 def acknowledge_all(role: Role, *found: Alert, **fields: str) -> Any:
     given = {"alert": [one.pk for one in found], "reason": "We know.", "hours": "4", **fields}
     return signed_in(role).post("/alerts/acknowledge/", given)

@@ -197,6 +197,20 @@ def test_cancelling_through_htmx_answers_with_the_fragment() -> None:
     assert response.content.strip().startswith(b'<div id="job">')
 
 
+def test_the_page_of_a_failed_job_on_many_says_each_sentence_once() -> None:
+    why = "S3 Batch Operations cannot take the role of the copy jobs."
+    again = "A session that holds the table open goes on committing past it."
+    outcomes = [
+        {"state": "failed", "label": one, "sentence": f"{one} was read. {again}"} for one in ("First", "Second")
+    ]
+    made = job("failed", error_text=why, result={"outcomes": outcomes}, steps=[{"name": "Copy", "detail": why}])
+    JobEvent.objects.create(job=made, at=timezone.now(), level="ERROR", text=why)
+
+    page = signed_in(Role.VIEWER).get(f"/jobs/{made.pk}/").content.decode()
+    assert (page.count(why), page.count(again), page.count(">Note 1</a>")) == (1, 1, 2)
+    assert "First was read. <a" in page
+
+
 def test_sparks_own_log_stands_apart_and_a_job_without_lines_says_what_it_has_instead() -> None:
     client = signed_in(Role.VIEWER)
     acted = job("running", queue="spark", steps=steps("Start Spark"))
