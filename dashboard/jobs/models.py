@@ -97,7 +97,10 @@ class Job(models.Model):
 
     @property
     def shown_state(self) -> str:
-        """What pages show: a job that leaves something going on, or waiting, when it ends has not succeeded in it."""
+        """What pages show: a job has not succeeded in what goes on, or waits, after it, nor in what it refused."""
+        refusal = self.result.get("refusal")
+        if self.state == JobState.SUCCEEDED and refusal and not refusal["asks"]:
+            return "nothing_to_do" if refusal["why"] == "nothing-to-do" else "refused"
         return shown_state(self.state, self.result.get("begun"))
 
 

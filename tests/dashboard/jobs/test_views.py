@@ -119,6 +119,14 @@ def test_a_job_that_leaves_something_going_on_has_not_succeeded() -> None:
         assert "Succeeded" not in html
 
 
+@pytest.mark.parametrize(("why", "word"), [("", "Refused"), ("nothing-to-do", "Nothing to do")])
+def test_a_job_whose_plan_is_refused_has_not_succeeded(why: str, word: str) -> None:
+    made = job("succeeded", message="1 of 14 checks failed.", result={"refusal": {"why": why, "asks": ""}})
+    html = flat(signed_in().get(f"/jobs/{made.pk}/"))
+    assert word in html
+    assert "Succeeded" not in html
+
+
 def test_jobs_narrow_by_table_title_and_person() -> None:
     job(title="Repair", target_label="s3a://lake/sales/orders", requested_by_name="ann")
     job(title="Enable", target_label="s3a://lake/sales/refunds", requested_by_name="bob")
