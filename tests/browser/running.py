@@ -17,6 +17,7 @@ from django.conf import settings
 from dashboard.processes import redis
 from dashboard.processes.lock import free_port
 from dashboard.web.health import redis_answers
+from lake.spark.session import SHORT_LIVED_JVM
 from sandbox.log_store_tables import SAMPLES
 from tests.processes.builders import processes_of
 from tests.waiting import scaled, wait_until
@@ -66,7 +67,7 @@ def running_levee(home: Path) -> Iterator[Levee]:
 
 def _environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in {"REDIS_URL", "DATABASE_URL"}}
-    return {**kept, "LEVEE_HOME": str(home), **more}
+    return {**kept, "LEVEE_HOME": str(home), "JAVA_TOOL_OPTIONS": SHORT_LIVED_JVM, **more}
 
 
 def _listed(home: Path) -> set[str]:
