@@ -146,8 +146,11 @@ def test_a_drop_with_its_progress(person):
     person.write(page.get_by_label("Reason, for the audit log"), "CHG-4471")
     person.press(page.get_by_role("button", name="Drop coordinated commits"))
     page.wait_for_url("**/jobs/*-*/")
-    expect(page.locator("#v")).to_contain_text(re.compile(r"Step \d of \d: (First|Second) commit"), timeout=SPARK_MS)
-    expect(page.locator("#job .steps li.next").first).to_be_visible()
+    # Without script the page comes anew every five seconds, and a warm Spark may be done by then.
+    if person.way != WITHOUT_SCRIPT:
+        committing = re.compile(r"Step \d of \d: (First|Second) commit")
+        expect(page.locator("#v")).to_contain_text(committing, timeout=SPARK_MS)
+        expect(page.locator("#job .steps li.next").first).to_be_visible()
     to_the_end_of_the_job(page, SPARK_MS)
 
     person.press(page.locator("#job .head a"))
