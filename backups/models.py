@@ -253,7 +253,7 @@ class Run(models.Model):
 
     @property
     def cost_text(self) -> str:
-        """What a run cost, or while it is under way is estimated to; empty before the estimate."""
+        """What a run cost, or where that was not counted is estimated to; empty before the estimate."""
         if self.actual_usd is not None:
             return f"${self.actual_usd:,.2f}"
         return f"estimate ${self.estimate_usd:,.2f}" if self.estimate_usd is not None else ""

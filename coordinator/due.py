@@ -90,6 +90,8 @@ def _of_entries(entries: Sequence[Entry], now: datetime) -> Due:
     lost = f"DynamoDB then no longer says which file was accepted as version {version}."
     if table.published_version is None or first.version > table.published_version:
         lost = f"The next commit takes version {version} with other rows; those of this one are lost without an error."
+    if more := len({entry.version for entry in entries}) - 1:
+        lost += f" {counted(more, 'more entry', 'more entries')} of the table {verb(more, 'follows', 'follow')}."
     if not first.store.ttl_attribute:
         lost += " If TTL is on: how it stands was not read."
     return _due(

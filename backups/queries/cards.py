@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -190,11 +190,14 @@ def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str
 
 
 def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
-    """What the plan's runs copied, and `spent` this month, None where no run that ended in it is known to have."""
+    """What the plan's runs copied, and `spent` this month, None where the cost of no run was counted; `uncounted` are
+    those that ended in it without their cost."""
+    ended = Q(finished_at__gte=_month(now))
     return plan.runs.aggregate(
         bytes=Coalesce(Sum("bytes_copied"), 0),
         objects=Coalesce(Sum("copied"), 0),
-        spent=Sum("actual_usd", filter=Q(finished_at__gte=_month(now))),
+        spent=Sum("actual_usd", filter=ended),
+        uncounted=Count("pk", filter=ended & Q(actual_usd=None, estimate_usd__isnull=False)),
     )
 
 

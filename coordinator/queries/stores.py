@@ -54,9 +54,10 @@ def decided_by(bucket: Bucket, view: LifecycleView) -> RuleReach | None:
 
 
 def title(thing: CommitStore | Bucket | None) -> str:
-    """The title of the worst finding, "" without one."""
+    """The title of the worst finding, "" where the summary is another sentence: that the last check failed."""
     findings = thing.facts.get("findings") if thing else None
-    return title_of(findings[0]["code"], findings[0]["state"]) if findings else ""
+    is_told = bool(thing and findings and findings[0]["summary"] == thing.summary)
+    return title_of(findings[0]["code"], findings[0]["state"]) if findings and is_told else ""
 
 
 def tables_with_several_writers(connection: Connection | None) -> list[TableFinding]:

@@ -41,7 +41,7 @@ def acknowledge_alerts(request: HttpRequest) -> HttpResponse:
     numbers = [int(text) for text in request.POST.getlist("alert")[:MOST_AT_ONCE] if text.isascii() and text.isdigit()]
     form = AcknowledgeForm(request.POST)
     if not numbers:
-        form.add_error(None, "Select the alerts that you take up.")
+        form.add_error(None, "Select an alert first.")
     if not form.is_valid():
         return _list(request, form, selected=numbers)
     found = list(seen(request, Alert).select_related("connection").filter(pk__in=numbers))

@@ -31,7 +31,7 @@ ACTS = {
     "backup.run": "Run the backup",
     "bucket.change": "Change the bucket",
     "bucket.change-losing": "Change, at a risk of loss, the bucket",
-    "job.cancel": "Ask to cancel",
+    "job.cancel": "Cancel",
     "job.mark-seen": "Look at the failed job",
     "lake.declare": "Declare",
     "lake.observe": "Observe",
@@ -61,7 +61,7 @@ def says(entry: AuditEntry, title: str = "") -> str:
     if entry.outcome == "refused" or not title:
         title = f"{ACTS.get(entry.action, act_in_words(entry.action))} {about}".strip()
     verb, _, rest = title.partition(" ")
-    past = _DONE.get(verb.rstrip(":"))
+    past = _DONE.get(verb.rstrip(":,"))
     if past and entry.outcome == "done":
         act = f"{past} {rest}".rstrip()
     else:

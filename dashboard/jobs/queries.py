@@ -151,7 +151,7 @@ def with_notes(outcomes: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]]
     """Return the outcomes and their notes: sentences of more than 50 characters that several say. `alone` is what only
     this one says, `notes` are the numbers of its notes, from 1 on."""
     said = [sentences(row["sentence"]) for row in outcomes]
-    rows = Counter(sentence for one in said for sentence in one if len(sentence) > 50)
+    rows = Counter(sentence for one in said for sentence in dict.fromkeys(one) if len(sentence) > 50)
     notes = [sentence for sentence, number in rows.items() if number > 1]
     return [
         row

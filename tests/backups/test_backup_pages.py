@@ -104,7 +104,7 @@ STATUS: dict[Callable[[], object], list[str]] = {
     ],
     lambda: make_run(make_plan(), "running", started_at=None): ["Not begun yet"],
     lambda: make_run(make_plan(), "failed", estimate_usd=Decimal("0.25"), age=2 * HOUR): [
-        "Not known no run has copied",
+        "Not known 1 run ended before the cost was counted",
     ],
     lambda: make_plan(schedule="never on sunday at all"): ["No schedule"],
 }
@@ -255,12 +255,12 @@ def test_a_run_says_what_is_known_of_it_and_no_more(viewer, prepare, words, abse
 def test_a_card_has_the_numbers_of_its_runs_and_no_estimate_counts_as_spent(viewer):
     plan = make_plan()
     make_run(plan, "failed", age=HOUR)
-    assert "Spent this month Not known no run has copied" in text(viewer, PLAN)
+    assert "Spent this month Not known 1 run ended before the cost was counted" in text(viewer, PLAN)
     run = make_run(plan)
     said = text(viewer, PLAN)
     card, runs = said[: said.index("Newest first")], said[said.index("Newest first") :]
     assert [
-        one for one in ("412,604 of 412,604 objects", "41,182 objects", "$86.40 by runs that") if one not in card
+        one for one in ("412,604 of 412,604 objects", "41,182 objects", "$86.40 1 run ended before") if one not in card
     ] == []
     assert [one for one in ("412,604 41,182 0 $86.40", "estimate $86.57") if one not in runs] == []
     assert 'href="/tables/?q=sales/orders"><bdi>sales.orders' in flat(viewer.get(address(run)))

@@ -46,6 +46,7 @@ def test_the_first_entry_to_expire_over_a_missing_file_is_the_deadline_of_its_ta
     assert (told.at, told.state, told.subject) == (FIRST, "blocked", "sales.orders")
     assert told.happens == "Entry 17 expires, and …17.json is not there"
     assert told.lost.startswith("The next commit takes version 17 with other rows")
+    assert "1 more entry of the table follows." in told.lost
     assert told.act_path == f"/tables/{table.pk}/commits/17/"
 
 

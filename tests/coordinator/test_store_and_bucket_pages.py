@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from coordinator.models import Bucket, CommitStore
 from coordinator.observation.settings_of_aws import judge_bucket_again
+from coordinator.queries import stores as store_queries
 from coordinator.settings.views_of import tables_before_ttl
 from dashboard.accounts.roles import Role
 from tests.builders.lake import (
@@ -399,4 +400,16 @@ def test_json_holds_every_deadline_and_text_names_date_state_commit_and_rule(
     assert [one["deadlines"] for one in printed("buckets")] == [document["deadlines"]]
     call_command("bucket", bucket.name)
     told = capsys.readouterr().out
-    assert "2026-11-25 00:00 UTC attention    Commit 42 of sales/orders, not published: tmp-4d deletes" in told
+    assert "2026-11-25 00:00 UTC Attention    Commit 42 of sales/orders, not published: tmp-4d deletes" in told
+
+
+def test_a_check_that_failed_is_not_headed_by_what_an_older_one_found() -> None:
+    older = {
+        "findings": [{"code": "lifecycle-takes-unpublished", "state": "unsafe", "summary": "Rule 7 takes the copy."}]
+    }
+
+    assert store_queries.title(Bucket(summary="The last check failed: AccessDenied.", facts=older)) == ""
+    assert (
+        store_queries.title(Bucket(summary="Rule 7 takes the copy.", facts=older))
+        == "A rule will take the copy of a commit"
+    )

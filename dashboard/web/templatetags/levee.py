@@ -98,7 +98,8 @@ def _with_value(word: str, context: Context) -> str:
     if not has_variable:
         return word
     value = template.Variable(name).resolve(context)
-    return f"{before}{shlex.quote(str(value)) if before != '!' else ''}" if value else ""
+    is_given = value or (value == 0 and value is not False)  # version 0 is one
+    return f"{before}{shlex.quote(str(value)) if before != '!' else ''}" if is_given else ""
 
 
 @register.simple_tag

@@ -10,6 +10,7 @@ from django.utils import timezone
 from dashboard.commands import JsonCommand, UsageError, columns
 from dashboard.deadlines.judging import JUDGED_FOR, judge
 from dashboard.deadlines.queries import as_document, dues
+from dashboard.web.states import look_of
 
 
 class Command(JsonCommand):
@@ -27,7 +28,7 @@ class Command(JsonCommand):
         until = now + timedelta(days=days)
         rows = list(dues().filter(Q(at=None) | Q(at__lt=until)).select_related("connection"))
         cells = [
-            (f"{due.at:%Y-%m-%d %H:%M}" if due.at else None, due.state, due.happens, due.subject, due.stops)
+            (f"{due.at:%F %H:%M}" if due.at else None, look_of(due.state).word, due.happens, due.subject, due.stops)
             for due in rows
         ]
         headers = ("BY (UTC)", "STATE", "WHAT HAPPENS", "WHERE", "WHAT STOPS IT")
