@@ -9,7 +9,6 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from dashboard.accounts.scope import seen
 from dashboard.accounts.search import Search
 from dashboard.alerts.models import Alert, AlertState, Member
-from dashboard.alerts.problems import kind_named
 from dashboard.commands import document_of
 from dashboard.web.navigation import NavCount
 from dashboard.web.paging import Column, Page, Sort, keyset_page
@@ -17,6 +16,7 @@ from dashboard.web.paging import Column, Page, Sort, keyset_page
 WORST = Sort("worst", (Column("rank"), Column("since"), Column("id")))
 NEWEST = Sort("newest", (Column("opened_at", descending=True), Column("id", descending=True)))
 MEMBERS_SHOWN = 50
+MOST_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def alerts(chosen: AlertFilter) -> QuerySet[Alert]:
     """Return the alerts that `chosen` lets through, in no order."""
     rows = Alert.objects.select_related("connection", "rule")
     if chosen.state == "active":
-        rows = rows.filter(resolved_at=None)
+        rows = rows.filter(state__in=[AlertState.OPEN, AlertState.ACKNOWLEDGED])
     elif chosen.state:
         rows = rows.filter(state=chosen.state)
     if chosen.connection is not None:
@@ -62,17 +62,12 @@ def alert_page(chosen: AlertFilter, after: str, size: int) -> Page[Alert]:
 
 
 def counts(chosen: AlertFilter) -> dict[str, int]:
-    """Return how many alerts that the other filters let through are in each state, and of `active`."""
-    every = replace(chosen, state="")
-    found = dict(alerts(every).order_by().values_list("state").annotate(number=Count("pk")))
-    return {**found, "active": found.get("open", 0) + found.get("acknowledged", 0)}
-
-
-def kinds_there_are(connection: int | None) -> list[tuple[str, str]]:
-    """Return name and words of the kinds of which there is an alert, by their words."""
-    names = alerts(AlertFilter("", connection=connection)).order_by().values_list("kind", flat=True).distinct()
-    known = ((name, kind.words) for name in names if (kind := kind_named(name)))
-    return sorted(known, key=lambda pair: pair[1])
+    """Return how many alerts that the other filters let through are in each state, and of `active`; of the resolved
+    ones, which only grow, no more than MOST_COUNTED + 1."""
+    active = alerts(replace(chosen, state="active"))
+    found = dict(active.order_by().values_list("state").annotate(number=Count("pk")))
+    resolved = alerts(replace(chosen, state=AlertState.RESOLVED)).order_by()[: MOST_COUNTED + 1].count()
+    return {**found, "active": sum(found.values()), AlertState.RESOLVED.value: resolved}
 
 
 def find_alerts(search: Search) -> QuerySet[Alert]:

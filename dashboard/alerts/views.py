@@ -20,7 +20,7 @@ from dashboard.alerts import actions, queries, stopping
 from dashboard.alerts.channels import transports
 from dashboard.alerts.forms import AcknowledgeForm, RecipientForm, RuleForm
 from dashboard.alerts.models import Alert, AlertState, Message, MessageState, Recipient, Rule
-from dashboard.alerts.problems import SEVERITIES, kind_named
+from dashboard.alerts.problems import SEVERITIES, kind_named, kinds
 from dashboard.web.paging import Column, Sort, as_typed, choose_size, keyset_page
 
 STATES = ("active", AlertState.ACKNOWLEDGED, AlertState.RESOLVED)
@@ -56,14 +56,14 @@ def acknowledge_alerts(request: HttpRequest) -> HttpResponse:
 
 def _list(request: HttpRequest, form: AcknowledgeForm, selected: Sequence[int] = ()) -> HttpResponse:
     chosen = _filter(request)
-    kinds_known = queries.kinds_there_are(chosen.connection)
     counts = queries.counts(chosen)
     context = {
         "page": queries.alert_page(chosen, request.GET.get("after", ""), choose_size(request.GET.get("size", ""))),
         "chosen": chosen,
         "states": [(state, counts.get(state, 0)) for state in STATES],
         "severities": SEVERITIES[::-1],
-        "kinds": kinds_known,
+        "most_counted": queries.MOST_COUNTED,
+        "kinds": sorted(((kind.name, kind.words) for kind in kinds()), key=lambda one: one[1]),
         "form": form,
         "selected": selected,
         "can_acknowledge": Actor.from_request(request).may(actions.ACKNOWLEDGE, current_connection(request)),

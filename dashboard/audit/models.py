@@ -35,6 +35,7 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["action", "-id"], name="audit_action_newest"),
             models.Index(fields=["target_type", "target_id", "-id"], name="audit_target_newest"),
+            models.Index(fields=["job_id", "action"], name="audit_of_job"),
         ]
 
     def __str__(self) -> str:
