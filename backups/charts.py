@@ -4,9 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
 
 from backups.cron import Schedule
-from backups.models import Run, RunState
+from backups.models import RunState
 
 DAYS = 30
 _WORDS = {
@@ -24,13 +26,23 @@ _WORST_FIRST = ("failed", "waiting_for_approval", "complete_with_gaps", "running
 _FINE = (RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)
 
 
+class Drawn(NamedTuple):
+    """What a drawing needs of a run."""
+
+    pk: UUID
+    plan_id: int
+    state: str
+    due_at: datetime | None
+    created_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One day: `kind` is the state of `run`, its worst, or "missed" or "none"."""
 
     kind: str
     title: str
-    run: Run | None = None
+    run: Drawn | None = None
     label: str = ""
 
 
@@ -45,10 +57,10 @@ class Strip:
     summary: str
 
 
-def strip(runs: Iterable[Run], schedule: Schedule | None, name: str, now: datetime) -> Strip:
+def strip(runs: Iterable[Drawn], schedule: Schedule | None, name: str, now: datetime) -> Strip:
     """Thirty days to `now`. A day on which a run was due after the first of `runs` and none came is drawn as missed."""
     first = now.date() - timedelta(days=DAYS - 1)
-    by_day: defaultdict[date, list[Run]] = defaultdict(list)
+    by_day: defaultdict[date, list[Drawn]] = defaultdict(list)
     since = now
     for run in runs:
         by_day[(run.due_at or run.created_at).date()].append(run)
@@ -60,7 +72,7 @@ def strip(runs: Iterable[Run], schedule: Schedule | None, name: str, now: dateti
     return Strip(cells, _summary(name, cells, [run for day in days for run in by_day.get(day, [])]))
 
 
-def _cell(place: int, day: date, runs: Sequence[Run], is_due: bool) -> Cell:
+def _cell(place: int, day: date, runs: Sequence[Drawn], is_due: bool) -> Cell:
     label = f"{day.day} {day:%b}" if place % 7 == 4 else ""
     said = f"{day:%a} {day.day} {day:%b}"
     if not runs:
@@ -73,11 +85,11 @@ def _cell(place: int, day: date, runs: Sequence[Run], is_due: bool) -> Cell:
     return Cell(worst.state, f"{said}: {told}", worst, label)
 
 
-def _badness(run: Run) -> int:
+def _badness(run: Drawn) -> int:
     return _WORST_FIRST.index(run.state) if run.state in _WORST_FIRST else len(_WORST_FIRST)
 
 
-def _summary(name: str, cells: Sequence[Cell], runs: Sequence[Run]) -> str:
+def _summary(name: str, cells: Sequence[Cell], runs: Sequence[Drawn]) -> str:
     counts = Counter(run.state for run in runs) + Counter(cell.kind for cell in cells if cell.kind == "missed")
     words = {**_WORDS, "complete_with_gaps": "with gaps", "missed": "without a run", "waiting_for_approval": "waiting"}
     said = [f"{counts[state]} {words[state]}" for state in (*reversed(_WORST_FIRST), "missed") if counts[state]]

@@ -202,6 +202,12 @@ class Run(models.Model):
             models.Index(fields=["-created_at", "-id"], name="run_newest"),
             models.Index(fields=["plan", "-created_at"], name="run_plan_newest"),
             models.Index(fields=["state", "-created_at"], name="run_state_newest"),
+            models.Index(fields=["finished_at", "plan"], name="run_ended"),
+            models.Index(
+                fields=["plan", "-cut_off", "-created_at"],
+                condition=Q(state__in=[RunState.COMPLETE.value, RunState.COMPLETE_WITH_GAPS.value]),
+                name="run_newest_copy",
+            ),
         ]
         constraints = [
             # A second start of the same plan finds the first run instead of copying everything twice.

@@ -1,20 +1,23 @@
 """Plans as the status page shows them: the age of the newest copy, thirty days of runs, what comes next."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 from django.urls import reverse
 
-from backups.charts import DAYS, Strip, strip
+from backups.charts import DAYS, Drawn, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
-from backups.queries.rows import UNPROVEN, CopyAge, Headline, age_text, copy_age, run_url, way_on
+from backups.queries.rows import UNPROVEN, CopyAge, Headline, age_of, age_text, run_url, way_on
 from dashboard.connections.models import Connection
+
+_NOTHING: Mapping[str, Any] = {"bytes": 0, "objects_copied": 0, "spent": None, "uncounted": 0}
+"""Of a plan of which no run has ended this month."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Card:
     strip: Strip
     inventory: Inventory | None
     inventory_is_late: bool
-    sums: dict[str, Any]
+    sums: Mapping[str, Any]
     active: Run | None
     newest: Run | None
 
@@ -42,23 +45,63 @@ def plans_in_scope(connection: Connection | None) -> QuerySet[Plan]:
     return plans.filter(Q(connection=connection) | Q(vault_connection=connection))
 
 
-def card_of(plan: Plan, now: datetime) -> Card:
-    runs = list(plan.runs.filter(created_at__gte=now - timedelta(days=DAYS + 1)).select_related("plan")[:2_000])
-    newest = runs[0] if runs else plan.runs.select_related("plan").first()
-    active = next((run for run in runs if run.state in ACTIVE), None) or plan.runs.filter(state__in=ACTIVE).first()
-    stands = copy_age(plan, now)
+def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
+    """The cards of these plans, in as many queries as one takes."""
+    runs = Run.objects.filter(plan=OuterRef("pk")).order_by("-created_at", "-id")
+    arrived = Inventory.objects.filter(plan=OuterRef("pk"), state=InventoryState.ARRIVED).order_by("-name")
+    found = list(
+        plans.annotate(
+            newest_run=Subquery(runs.values("pk")[:1]),
+            active_run=Subquery(runs.filter(state__in=ACTIVE).values("pk")[:1]),
+            newest_copy=Subquery(runs.copies().order_by("-cut_off", "-created_at").values("pk")[:1]),
+            begun_at=Subquery(runs.order_by("created_at").values("created_at")[:1]),
+            arrived=Subquery(arrived.values("pk")[:1]),
+        )
+    )
+    chosen = {pk for one in found for pk in (one.newest_run, one.active_run, one.newest_copy)}
+    by_key = Run.objects.select_related("plan").in_bulk(chosen - {None})
+    inventories = Inventory.objects.in_bulk({one.arrived for one in found if one.arrived and one.inventory})
+    drawn = defaultdict(list)
+    lately = Run.objects.filter(plan__in=found, created_at__gte=now - timedelta(days=DAYS + 1))
+    for row in lately.values_list(*Drawn._fields):
+        drawn[row[1]].append(Drawn(*row))
+    sums = _sums(found, now)
+    return [
+        _card(
+            plan,
+            by_key.get(plan.newest_run),
+            by_key.get(plan.active_run),
+            age_of(plan, by_key.get(plan.newest_copy), plan.begun_at, now),
+            inventories.get(plan.arrived),
+            drawn[plan.pk],
+            sums.get(plan.pk, _NOTHING),
+            now,
+        )
+        for plan in found
+    ]
+
+
+def _card(
+    plan: Plan,
+    newest: Run | None,
+    active: Run | None,
+    stands: CopyAge,
+    inventory: Inventory | None,
+    drawn: Sequence[Drawn],
+    sums: Mapping[str, Any],
+    now: datetime,
+) -> Card:
     state, word = _state(active, newest, stands)
-    inventory = plan.inventories.filter(state=InventoryState.ARRIVED).first() if plan.inventory else None
     return Card(
         plan,
         state,
         word,
         stands,
         _note(plan, active, stands, now),
-        strip(runs, None if plan.paused else schedule_of(plan), plan.name, now),
+        strip(drawn, None if plan.paused else schedule_of(plan), plan.name, now),
         inventory,
         inventory is not None and inventory.next_at <= now,
-        _sums(plan, now),
+        sums,
         active,
         newest,
     )
@@ -123,21 +166,18 @@ def _at_plan(state: str, card: Card, said: str) -> Headline:
     return Headline(state, said, card.note, reverse("backup-plan", args=[card.plan.name]), "See the plan")
 
 
-def counts_of(cards: Sequence[Card], plans: QuerySet[Plan], now: datetime) -> dict[str, Any]:
+def counts_of(cards: Sequence[Card]) -> dict[str, Any]:
     """The numbers of the status page: plans by their newest copy, active runs, and what runs did this month."""
     within = sum(card.stands.age is not None and not card.stands.is_past for card in cards)
     past = sum(card.stands.is_past for card in cards)
-    runs = Run.objects.filter(plan__in=plans)
     return {
         "within": within,
         "past": past,
         "without": len(cards) - within - past,
-        "active": runs.filter(state__in=ACTIVE).count(),
-        **runs.filter(finished_at__gte=_month(now)).aggregate(
-            usd=Coalesce(Sum("actual_usd"), Decimal(0)),
-            bytes=Coalesce(Sum("bytes_copied"), 0),
-            objects=Coalesce(Sum("copied"), 0),
-        ),
+        "active": sum(card.active is not None for card in cards),
+        "usd": sum((card.sums["spent"] or Decimal(0) for card in cards), Decimal(0)),
+        "bytes": sum(card.sums["bytes"] for card in cards),
+        "objects": sum(card.sums["objects_copied"] for card in cards),
     }
 
 
@@ -189,16 +229,17 @@ def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str
     return f"Next run {day}{due:%H:%M} UTC{late}"
 
 
-def _sums(plan: Plan, now: datetime) -> dict[str, Any]:
-    """What the plan's runs copied, and `spent` this month, None where the cost of no run was counted; `uncounted` are
-    those that ended in it without their cost."""
-    ended = Q(finished_at__gte=_month(now))
-    return plan.runs.aggregate(
-        bytes=Coalesce(Sum("bytes_copied"), 0),
-        objects=Coalesce(Sum("copied"), 0),
-        spent=Sum("actual_usd", filter=ended),
-        uncounted=Count("pk", filter=ended & Q(actual_usd=None, estimate_usd__isnull=False)),
+def _sums(plans: Sequence[Plan], now: datetime) -> dict[int, Mapping[str, Any]]:
+    """What the runs of each plan that ended this month copied, and `spent`, None where the cost of no run was counted;
+    `uncounted` are those without their cost."""
+    ended = Run.objects.filter(plan__in=plans, finished_at__gte=_month(now)).order_by()
+    sums = ended.values("plan_id").annotate(
+        bytes=Sum("bytes_copied"),
+        objects_copied=Sum("copied"),
+        spent=Sum("actual_usd"),
+        uncounted=Count("pk", filter=Q(actual_usd=None, estimate_usd__isnull=False)),
     )
+    return {row["plan_id"]: row for row in sums}
 
 
 def _others(number: int) -> str:

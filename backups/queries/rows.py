@@ -99,7 +99,13 @@ class CopyAge:
 def copy_age(plan: Plan, now: datetime) -> CopyAge:
     """Where a plan stands now. Without any copy the objective counts from the first start."""
     copy = plan.runs.copies().select_related("plan").order_by("-cut_off", "-created_at").first()
-    since = moment_of(copy) if copy else plan.runs.order_by("created_at").values_list("created_at", flat=True).first()
+    first = None if copy else plan.runs.order_by("created_at").values_list("created_at", flat=True).first()
+    return age_of(plan, copy, first, now)
+
+
+def age_of(plan: Plan, copy: Run | None, begun_at: datetime | None, now: datetime) -> CopyAge:
+    """Where a plan stands by its newest copy; without one by when it was first started."""
+    since = moment_of(copy) if copy else begun_at
     objective = timedelta(hours=plan.objective_hours)
     over = now - since - objective if since else timedelta()
     return CopyAge(copy, since, now - moment_of(copy) if copy else None, objective, over)

@@ -1,5 +1,7 @@
 """The status page of all plans and pages of one: what it says, its runs, inventories and policies; the forms for it."""
 
+from datetime import datetime
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,7 +17,7 @@ from backups.inventory_setup import PlaceUnfit
 from backups.models import ACTIVE, Plan, Run
 from backups.policies.documents import policy_documents
 from backups.policies.names import names_of
-from backups.queries.cards import card_of, counts_of, plans_in_scope, verdict_of, verdict_of_one
+from backups.queries.cards import Card, cards_of, counts_of, plans_in_scope, verdict_of, verdict_of_one
 from backups.queries.plan_page import inventory_set_up, last_preflight
 from backups.queries.rows import kept_text, lacks_permission, run_url
 from dashboard.accounts.actor import Actor
@@ -35,13 +37,13 @@ def status(request: HttpRequest) -> HttpResponse:
     """Every plan: the age of its newest copy, thirty days of runs, what comes next."""
     now = timezone.now()
     plans = plans_in_scope(current_connection(request))
-    cards = [card_of(plan, now) for plan in plans]
+    cards = cards_of(plans, now)
     verdict = verdict_of(cards)
     runs = seen(request, Run).filter(plan__in=plans).select_related("plan")[:NEWEST]
     context = {
         "cards": cards,
         "verdict": verdict,
-        "counts": counts_of(cards, plans, now),
+        "counts": counts_of(cards),
         "newest": [(run, "") for run in runs],
         "legend": LEGEND,
         "read_at": now,
@@ -54,7 +56,11 @@ def status(request: HttpRequest) -> HttpResponse:
 def card(request: HttpRequest, plan_name: str) -> HttpResponse:
     """One plan's card, which the status page asks for again every half minute."""
     plan = _plan(request, plan_name)
-    return render(request, "backups/parts/card.html", {"card": card_of(plan, timezone.now())})
+    return render(request, "backups/parts/card.html", {"card": _card(plan, timezone.now())})
+
+
+def _card(plan: Plan, now: datetime) -> Card:
+    return cards_of(plans_in_scope(None).filter(pk=plan.pk), now)[0]
 
 
 @require_safe
@@ -62,7 +68,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
     """One plan with its runs, newest first."""
     found = _plan(request, plan_name)
     now = timezone.now()
-    card = card_of(found, now)
+    card = _card(found, now)
     actor = Actor.from_request(request)
     size = choose_size(request.GET.get("size", ""))
     kept = copies_of(found)
