@@ -1,5 +1,6 @@
 """The headers of every kind of answer, its cookies, and what headers of strangers do not change."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,11 @@ def test_a_header_of_a_stranger_does_not_move_a_link(header: str) -> None:
 def test_a_header_of_a_stranger_does_not_make_a_request_safe() -> None:
     response = Client().get("/login/", headers={"X-Forwarded-Proto": "https", "X-Forwarded-Ssl": "on"})
     assert not response.wsgi_request.is_secure()
+
+
+def test_a_page_is_compressed_and_no_two_answers_need_be_of_one_length() -> None:
+    client = signed_in(Role.VIEWER)
+    answers = [client.get("/states/", headers={"Accept-Encoding": "gzip"}) for _ in range(6)]
+    assert {answer["Content-Encoding"] for answer in answers} == {"gzip"}
+    assert 3 * len(answers[0].content) < len(gzip.decompress(answers[0].content))
+    assert len({len(answer.content) for answer in answers}) > 1
