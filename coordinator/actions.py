@@ -28,6 +28,11 @@ def observe_lake(actor: Actor, connection: Connection, *, in_full: bool = False,
     return ask(actor, "observe", f"Observe {connection.name}", here=here, connection=connection, params=params)
 
 
+def recount(actor: Actor, *, here: bool = False) -> Job:
+    """Compare the counts of tables with the tables; a difference is a failed job. Raises NotAllowed, JobBusy."""
+    return ask(actor, "recount", "Count the tables", here=here)
+
+
 def observe_table(actor: Actor, connection: Connection, uri: TableUri, *, here: bool = False) -> Job:
     """Look at one table, known or not. Raises NotAllowed, JobBusy."""
     table = DeltaTable.objects.filter(connection=connection, bucket=uri.bucket, prefix=uri.key).first()

@@ -1,6 +1,8 @@
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class CoordinatorConfig(AppConfig):
@@ -36,6 +38,21 @@ class CoordinatorConfig(AppConfig):
         counted_as(WriterTest, "writer test", "writer tests")
         register(WatchSection())
         register(StoreSection())
+        pre_migrate.connect(_let_go, sender=self)
+        post_migrate.connect(_keep, sender=self)
+
+
+def _let_go(plan: Sequence[object] = (), **_: object) -> None:
+    from coordinator.kept import let_go
+
+    if plan:
+        let_go()
+
+
+def _keep(**_: object) -> None:
+    from coordinator.kept import keep
+
+    keep()
 
 
 def _looks_are_fresh(now: datetime) -> bool:

@@ -161,7 +161,12 @@ class DeltaTable(Observed):
             models.Index(fields=["mechanism", "state_rank", "name", "id"], name="table_by_mechanism"),
             models.Index(fields=["bucket", "state_rank", "name", "id"], name="table_by_bucket"),
             models.Index(fields=["connection", "state_rank", "name", "id"], name="table_by_connection"),
-            models.Index(fields=["state_rank"], condition=Q(gone_at=None), name="table_tally"),
+            models.Index(
+                fields=["state_rank", "name", "id"],
+                condition=Q(gone_at=None, unpublished_count__gt=0),
+                name="table_waiting",
+            ),
+            models.Index(fields=["state_rank", "name", "id"], condition=Q(gone_at__isnull=False), name="table_gone"),
         ]
 
     def __str__(self) -> str:
@@ -181,6 +186,30 @@ class DeltaTable(Observed):
     def domains(self) -> tuple[LockDomain, ...]:
         """`lock_domains` as what they are."""
         return tuple(LockDomain(one["store"], one["path"]) for one in self.lock_domains)
+
+
+class TableCount(models.Model):
+    """Tables more or fewer of one kind, place and state; the sum over rows that are alike is how many there are.
+
+    Triggers add a row with each change of a table (coordinator.kept), so that two writers never wait for each other;
+    rows that are alike are put together later.
+    """
+
+    connection = models.ForeignKey(
+        "connections.Connection", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    store = models.ForeignKey(
+        CommitStore, null=True, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    bucket = models.CharField(max_length=63)
+    mechanism = models.CharField(max_length=20)
+    state_rank = models.PositiveSmallIntegerField()
+    is_gone = models.BooleanField()
+    is_waiting = models.BooleanField()  # Something accepted is not published
+    number = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.bucket} {self.number:+}"
 
 
 class Commit(models.Model):
@@ -314,6 +343,7 @@ class TableFinding(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["table", "key"], condition=Q(resolved_at=None), name="finding_open_once"),
         ]
+        indexes = [models.Index(fields=["code", "table"], condition=Q(resolved_at=None), name="finding_open_by_code")]
 
     def __str__(self) -> str:
         return f"{self.code} {self.summary}"

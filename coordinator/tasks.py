@@ -7,6 +7,7 @@ from typing import TypedDict
 from celery import shared_task
 from django.conf import settings
 
+from coordinator.kept import compact, keep
 from coordinator.observation.passes import PassResult, Progress, looked_at, observe_connection, observe_one_table
 from coordinator.writer_tests.places import scratch_places
 from dashboard.accounts.actor import Actor
@@ -20,6 +21,10 @@ from lake.delta.uri import TableUri
 
 class ObserveParams(TypedDict, total=False):
     in_full: bool
+
+
+class RecountParams(TypedDict):
+    pass
 
 
 class ObserveResult(JobResult):
@@ -44,6 +49,7 @@ def observe(context: JobContext, params: ObserveParams) -> str:
             in_full=params.get("in_full", False),
             progress=steps,
         )
+    compact()
     problems = list(result.problems)
     context.result(ObserveResult(requests=result.requests, read_units=result.read_units, problems=problems))
     for problem in result.problems:
@@ -67,6 +73,17 @@ def observe_table(context: JobContext, params: ObserveTableParams) -> str:
     return reading.verdict.summary if reading.verdict else "Nothing is there: no log, and no entry in a commit store."
 
 
+@job_kind("recount", verb="lake.observe", changes_lake=False)
+def recount_tables(context: JobContext, params: RecountParams) -> str:
+    """The counts of tables that the database keeps, against the tables."""
+    if differing := keep():
+        raise JobFailed(
+            "CountsDiffer",
+            f"{differing} counts of tables differed from the tables. They are right again; this is a defect of Levee.",
+        )
+    return "The counts of tables agree with the tables."
+
+
 @shared_task  # type: ignore[untyped-decorator]
 def observe_tick() -> None:
     """Submit a look at every connection that has something to look at; one under way already is not doubled."""
@@ -74,6 +91,13 @@ def observe_tick() -> None:
 
     for connection in looked_at():
         observe_lake(Actor.schedule(), connection)
+
+
+@shared_task  # type: ignore[untyped-decorator]
+def recount_tick() -> None:
+    from coordinator.actions import recount
+
+    recount(Actor.schedule())
 
 
 @contextmanager

@@ -52,6 +52,7 @@ app.conf.update(
         "dead-man": _every(60, "dashboard.alerts.tasks.call_dead_man", "alerts"),
         **{f"beat-{queue}": _every(30, "dashboard.jobs.ticks.beat", queue, queue) for queue in settings.QUEUES},
         "observe": _every(settings.OBSERVE_EVERY_SECONDS, "coordinator.tasks.observe_tick", "default"),
+        "recount": _every(24 * 3600, "coordinator.tasks.recount_tick", "default"),
         "backups": _every(settings.BACKUP_TICK_SECONDS, "backups.tasks.backup_tick", "default"),
         "ttl": _every(60, "coordinator.settings.ttl_ticks.ttl_tick", "aws"),
     },

@@ -8,7 +8,8 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from coordinator.models import Bucket, CommitStore, DeltaTable
+from coordinator.models import Bucket, CommitStore
+from coordinator.queries.table_counts import tables_by
 from coordinator.settings.iam import trust_document
 from coordinator.settings.iam_names import NEW_STORES, policies
 from dashboard.connections.models import Connection
@@ -36,13 +37,15 @@ class FeatureLines:
 
 def with_numbers(connections: "QuerySet[Connection]") -> list[Connection]:
     """Each with the numbers of what it holds: `table_count`, `store_count` and `bucket_count`."""
-    return list(
+    counts = tables_by("connection_id", is_gone=False)
+    found: list[Any] = list(
         connections.annotate(
-            table_count=_number_of(DeltaTable.objects.filter(gone_at=None)),
-            store_count=_number_of(CommitStore.objects.all()),
-            bucket_count=_number_of(Bucket.objects.all()),
+            store_count=_number_of(CommitStore.objects.all()), bucket_count=_number_of(Bucket.objects.all())
         )
     )
+    for one in found:
+        one.table_count = counts[(one.pk,)]
+    return found
 
 
 def _number_of(rows: "QuerySet[Any]") -> Coalesce:

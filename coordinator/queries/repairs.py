@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 from django.urls import reverse
 
 from changes.documents import PlanDocument, RefusalDocument
@@ -104,9 +105,13 @@ def bulk_selection(kind: Many, chosen: TableFilter) -> tuple[ManySelection, int]
 
 def bulk_offered(chosen: TableFilter) -> list[Many]:
     """The repairs of many that would touch at least one table of a filter."""
-    named = TableFinding.objects.filter(resolved_at=None, table__in=filtered(chosen)).values_list("repairs", flat=True)
-    kinds = bulk_kinds().values()
-    return [one for one in kinds if any(one.repair in repairs for repairs in named.filter(code__in=one.codes))]
+    meant = Exists(filtered(chosen).filter(pk=OuterRef("table")))
+    named = TableFinding.objects.filter(meant, resolved_at=None).annotate(named=Cast("repairs", TextField()))
+    return [
+        one
+        for one in bulk_kinds().values()
+        if named.filter(code__in=one.codes, named__contains=f'"{one.repair}"').exists()
+    ]
 
 
 D = TypeVar("D", PlanDocument, RefusalDocument)

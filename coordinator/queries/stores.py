@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 
 from coordinator.models import Bucket, CommitStore, DeltaTable, TableFinding
 from coordinator.protocols.titles import title_of
 from coordinator.protocols.verdict import State
+from coordinator.queries.table_counts import sum_of_tables, tables_by
 from coordinator.settings.equivalents import rule_switched_off
 from coordinator.settings.rule_reach import LifecycleView, RuleReach
 from dashboard.connections.models import Connection
@@ -21,15 +21,20 @@ TABLES_OFFERED = 500
 
 def stores_with_tables(stores: "QuerySet[CommitStore]") -> list[CommitStore]:
     """Each with `table_count`, the number of its tables, the worst first."""
-    counted = stores.annotate(table_count=Count("tables", filter=Q(tables__gone_at=None)))
-    return list(counted.select_related("connection").order_by("state_rank", "name"))
+    counts = tables_by("store_id", is_gone=False)
+    found = list(stores.select_related("connection").order_by("state_rank", "name"))
+    for one in found:
+        one.table_count = counts[(one.pk,)]  # type: ignore[attr-defined]
+    return found
 
 
 def buckets_with_tables(buckets: "QuerySet[Bucket]") -> list[Bucket]:
     """Each with `table_count`, the number of its tables, the worst first."""
-    inside = DeltaTable.objects.filter(gone_at=None, connection=OuterRef("connection"), bucket=OuterRef("name"))
-    numbers = inside.order_by().values("bucket").annotate(number=Count("pk")).values("number")
-    return list(buckets.annotate(table_count=Coalesce(Subquery(numbers), 0)).select_related("connection"))
+    counts = tables_by("connection_id", "bucket", is_gone=False)
+    found = list(buckets.select_related("connection"))
+    for one in found:
+        one.table_count = counts[one.connection_id, one.name]  # type: ignore[attr-defined]
+    return found
 
 
 def by_first_act(bucket: Bucket, view: LifecycleView) -> list[tuple[Mapping[str, Any], RuleReach, str]]:
@@ -70,12 +75,12 @@ def tables_with_several_writers(connection: Connection | None) -> list[TableFind
 
 def single_driver_tables(connection: Connection | None) -> int:
     """Tables of which nothing shows a commit store."""
-    found = DeltaTable.objects.filter(mechanism=Mechanism.SINGLE_DRIVER, gone_at=None)
-    return (found.filter(connection=connection) if connection is not None else found).count()
+    narrow = {"connection": connection} if connection is not None else {}
+    return sum_of_tables(mechanism=Mechanism.SINGLE_DRIVER, is_gone=False, **narrow)
 
 
 def guarded_tables(stores: Sequence[CommitStore]) -> int:
-    return DeltaTable.objects.filter(gone_at=None, store__in=stores).count()
+    return sum_of_tables(is_gone=False, store__in=stores)
 
 
 def worst_tables(tables: "QuerySet[DeltaTable]") -> list[DeltaTable]:

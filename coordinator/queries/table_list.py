@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
@@ -16,10 +17,12 @@ from django.db.models.functions import Cast, Substr
 from coordinator.charts import Sparkline, hour_of, sparkline
 from coordinator.coordination.offers import coordination_offers
 from coordinator.documents import table_line
+from coordinator.kept import found_by_index
 from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, ObservationPass, TableFinding
 from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted
 from coordinator.queries.next_step import NextStep, next_step
+from coordinator.queries.table_counts import tables_by
 from dashboard.connections.models import Connection
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from lake.delta.uri import SCHEMES, places_meant
@@ -27,6 +30,8 @@ from lake.delta.uri import SCHEMES, places_meant
 GONE = "gone"
 UNPUBLISHED = "unpublished"
 EXPORT_CHUNK = 1_000
+MOST_FOUND = 1_000
+"""Tables that a search counts; of more it is said that there are more."""
 MOST_LISTED = 200
 """Tables named on the page of a change of many, of each kind; the rest is counted."""
 
@@ -50,6 +55,7 @@ SORT_WORDS = {
     "waiting": "longest unpublished first",
     "-waiting": "newest unpublished first",
 }
+_TALLIED = ("state_rank", "is_gone", "is_waiting")
 _UNLISTED = ("properties", "partition_columns", "registrations", "registered", "problems", "missed", "log_sizes")
 """JSON fields that no list shows."""
 
@@ -66,6 +72,8 @@ class TableFilter:
     store: int | None = None
     only: tuple[int, ...] = ()
     """Tables that somebody has picked, by their primary keys; empty: all."""
+    found: tuple[int, ...] | None = None
+    """What `q` finds, as `searched` looked it up; None: it was not, or finds more than MOST_FOUND."""
 
     @property
     def narrows(self) -> bool:
@@ -138,16 +146,40 @@ def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
         tables = tables.filter(unpublished_count__gt=0)
     elif chosen.state and chosen.state != GONE:
         tables = tables.filter(state_rank=State(chosen.state).rank)
+    return _picked(tables.filter(**_exact(chosen)), chosen)
+
+
+def _exact(chosen: TableFilter) -> dict[str, Any]:
+    """What has to be equal, of DeltaTable and TableCount alike."""
     exact = {
         "mechanism": chosen.mechanism,
         "bucket": chosen.bucket,
         "connection__name": chosen.connection,
         "store": chosen.store,
     }
-    tables = tables.filter(**{field: value for field, value in exact.items() if value})
+    return {field: value for field, value in exact.items() if value}
+
+
+def _picked(tables: "QuerySet[DeltaTable]", chosen: TableFilter) -> "QuerySet[DeltaTable]":
+    """Those that somebody has picked or that the search finds."""
     if chosen.only:
         tables = tables.filter(pk__in=chosen.only)
+    if chosen.found is not None:
+        return tables.filter(pk__in=chosen.found)
     return tables.filter(_matches(chosen.q)) if chosen.q else tables
+
+
+def searched(chosen: TableFilter) -> TableFilter:
+    """The filter with what its `q` finds, where that is few: what is in few tables is found by the index, what is in
+    many soon turns up in the order of the list."""
+    if not chosen.q:
+        return chosen
+    by_index = found_by_index({chosen.q, *_spellings(chosen.q)})
+    tables = _picked(DeltaTable.objects.filter(**_exact(chosen)), chosen).order_by()
+    if by_index is not None:
+        tables = tables.filter(pk__in=by_index)
+    found = tables.values_list("pk", flat=True)[: MOST_FOUND + 1]
+    return chosen if len(found) > MOST_FOUND else replace(chosen, found=tuple(found))
 
 
 def table_page(chosen: TableFilter, sort: Sort, after: str, size: int) -> "Page[DeltaTable]":
@@ -155,15 +187,38 @@ def table_page(chosen: TableFilter, sort: Sort, after: str, size: int) -> "Page[
     return keyset_page(filtered(chosen).select_related("store", "connection").defer(*_UNLISTED), sort, after, size)
 
 
-def tally(chosen: TableFilter) -> dict[str, int]:
-    """Counts by state of what the other filters let through, with `all` and `gone`."""
-    counts = dict.fromkeys([*(state.value for state in State)], 0)
-    ranks = list(State)
-    listed = filtered(replace(chosen, state="")).values_list("state_rank").annotate(number=Count("id")).order_by()
-    for rank, number in listed:
-        counts[ranks[rank].value] = number
-    gone = filtered(replace(chosen, state=GONE)).count()
-    return {"all": sum(counts.values()), **counts, GONE: gone}
+def tally(chosen: TableFilter) -> dict[str, int] | None:
+    """Counts by state of what the other filters let through, with `all`, `unpublished` and `gone`.
+
+    None where a search finds more than MOST_FOUND: it would have to look at each.
+    """
+    if chosen.q and chosen.found is None:
+        return None
+    counts = dict.fromkeys(["all", *(state.value for state in State), UNPUBLISHED, GONE], 0)
+    for rank, is_gone, is_waiting, number in _counted(chosen):
+        if is_gone:
+            counts[GONE] += number
+            continue
+        counts["all"] += number
+        counts[list(State)[rank].value] += number
+        counts[UNPUBLISHED] += number if is_waiting else 0
+    return counts
+
+
+def _counted(chosen: TableFilter) -> Iterator[tuple[int, bool, bool, int]]:
+    """Rank of the state, whether gone, whether something waits, and how many such tables there are."""
+    if chosen.found is None and not chosen.only:
+        yield from ((*key, number) for key, number in tables_by(*_TALLIED, **_exact(chosen)).items())
+        return
+    picked = _picked(DeltaTable.objects.filter(**_exact(chosen)), chosen)
+    for rank, gone_at, waiting in picked.values_list("state_rank", "gone_at", "unpublished_count"):
+        yield rank, gone_at is not None, waiting > 0, 1
+
+
+def worst_state(chosen: TableFilter) -> State:
+    """Of what the filters but that by state let through; healthy where they let nothing through."""
+    rank = filtered(replace(chosen, state="")).order_by("state_rank", "name", "id").values_list("state_rank", flat=True)
+    return next((list(State)[number] for number in rank[:1]), State.HEALTHY)
 
 
 def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
@@ -241,17 +296,20 @@ def counts_of_the_lake(connection: str = "") -> dict[str, int]:
     }
 
 
-def _matches(q: str) -> Q:
-    """A part of the name or path, or the beginning of Delta's table id; s3:// and s3n:// are read as s3a://.
-
-    A URI is looked for as its writers may have spelled it, too.
-    """
+def _spellings(q: str) -> list[str]:
+    """What is looked for in names and paths: s3:// and s3n:// are read as s3a://, a URI as its writers may have spelled
+    it."""
     scheme, separator, rest = q.partition("://")
     paths = {f"s3a://{rest.rstrip('/')}" if separator and scheme in SCHEMES else q}
     with suppress(ValueError):
         paths |= {place.s3a for place in places_meant(q)}
+    return sorted(paths)
+
+
+def _matches(q: str) -> Q:
+    """A part of the name or path, or the beginning of Delta's table id."""
     meant = Q(name__icontains=q) | Q(delta_id__istartswith=q)
-    for path in sorted(paths):
+    for path in _spellings(q):
         meant |= Q(uri__icontains=path)
     return meant
 

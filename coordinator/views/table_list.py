@@ -15,7 +15,7 @@ from coordinator.models import MECHANISM_WORDS, DeltaTable
 from coordinator.protocols.verdict import State
 from coordinator.queries import table_list as queries
 from coordinator.queries.repairs import bulk_offered
-from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, UNPUBLISHED, TableFilter, filter_fields
+from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, TableFilter, filter_fields
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
@@ -73,8 +73,10 @@ def _clean_address(request: HttpRequest) -> str:
 
 def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str, object]:
     size = choose_size(request.GET.get("size", ""), default=SIZES[0])
+    chosen = queries.searched(chosen)
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
+    worst = _worst(chosen, counts)
     scope, connections = current_connection(request), seen(request, Connection)
     readings, read_at = queries.readings(chosen.connection)
     return {
@@ -84,11 +86,12 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "sort": sort,
         "sort_word": SORT_WORDS[sort.name],
         "sizes": SIZES,
-        "matching": _matching(chosen, counts),
-        "tally": [(str(state), note, counts[str(state)]) for state, note in _NOTES.items()],
-        "gone": counts[GONE],
-        "worst_state": next((state.value for state in State if counts[state.value]), State.HEALTHY.value),
-        "worst_count": next((counts[state.value] for state in State if counts[state.value]), 0),
+        "matching": counts[chosen.state or "all"] if counts else None,
+        "tally": [(str(state), note, counts[str(state)] if counts else None) for state, note in _NOTES.items()],
+        "most_found": queries.MOST_FOUND,
+        "gone": counts[GONE] if counts else 0,
+        "worst_state": worst.value,
+        "worst_count": f"{counts[worst.value]:,}" if counts else "Some",
         "making": _in_the_making(request),
         "soon": due_soon(scope.pk if scope else None, timezone.now()),
         "of_the_lake": queries.counts_of_the_lake(chosen.connection),
@@ -116,6 +119,7 @@ def _in_the_making(request: HttpRequest) -> dict[str, object] | None:
     return {"there": min(there, of), "of": of, "left": f"about {left:.0f} s more" if left else "a moment more"}
 
 
-def _matching(chosen: TableFilter, counts: dict[str, int]) -> int | None:
-    """How many rows the whole list has; None where no count is at hand."""
-    return None if chosen.state == UNPUBLISHED else counts[chosen.state or "all"]
+def _worst(chosen: TableFilter, counts: dict[str, int] | None) -> State:
+    if counts is None:
+        return queries.worst_state(chosen)
+    return next((state for state in State if counts[state.value]), State.HEALTHY)

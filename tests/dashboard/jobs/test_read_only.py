@@ -34,6 +34,7 @@ READS = {
     "plan-repair",
     "plan-rescue",
     "plan-upkeep",
+    "recount",
 }
 
 

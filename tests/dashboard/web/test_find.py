@@ -131,5 +131,5 @@ def test_many_hits_cost_no_more_queries_than_one() -> None:
     for number in range(9):
         table = make_table(f"s3a://lake/orders/{number}", connection=world.connection, name=f"orders.{number}")
         make_finding(table, repairs=["publish-commit"])
-    assert queries() == once <= 17
+    assert queries() == once <= 19
     assert "/tables/?q=orders" in found(client, "@orders")
