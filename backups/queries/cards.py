@@ -237,7 +237,7 @@ def _sums(plans: Sequence[Plan], now: datetime) -> dict[int, Mapping[str, Any]]:
         bytes=Sum("bytes_copied"),
         objects_copied=Sum("copied"),
         spent=Sum("actual_usd"),
-        uncounted=Count("pk", filter=Q(actual_usd=None, estimate_usd__isnull=False)),
+        uncounted=Count("pk", filter=Q(actual_usd=None) & (Q(estimate_usd__isnull=False) | Q(copied__gt=0))),
     )
     return {row["plan_id"]: row for row in sums}
 
