@@ -1,7 +1,7 @@
 """What the database keeps with each write of a Delta table: the counts of tables, and the index they are searched by.
 
-Triggers do it, so that no way of writing misses it. They are made after each `migrate`, since SQLite drops them with
-the table that a migration makes anew.
+Triggers do it, so that no way of writing misses it. They are made where they are missing, after `migrate` and after
+each pass: SQLite drops them with the table that a migration makes anew.
 """
 
 import logging
@@ -39,8 +39,8 @@ def keep() -> int:
     were_there = _are_there()
     if not were_there:
         _execute({"sqlite": _sqlite, "postgresql": _postgresql}[database.vendor]())
-        if database.vendor == "postgresql":
-            _index_for_searching()
+    if database.vendor == "postgresql":
+        _index_for_searching()
     differing = recount()
     if differing and were_there:
         logger.error("%d counts of tables differed from the tables, and are right again: a defect of Levee.", differing)
@@ -118,7 +118,12 @@ def recount() -> int:
 
 @transaction.atomic
 def compact() -> None:
-    """Put rows that are alike together, where there are many. Changes made meanwhile keep their own rows."""
+    """Put rows that are alike together, where there are many. Changes made meanwhile keep their own rows.
+
+    Where the triggers are gone, counts and index are made again first: what they say would only get older.
+    """
+    if not _are_there():
+        keep()
     number = TableCount.objects.count()
     if number < COMPACT_FROM or number < 2 * TableCount.objects.values(*KEY).distinct().count():
         return

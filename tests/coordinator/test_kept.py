@@ -130,6 +130,15 @@ def test_a_table_is_found_by_its_newest_name_alone() -> None:
     assert found("renamed") == []
 
 
+def test_triggers_that_are_gone_are_made_again_after_a_pass() -> None:
+    kept.let_go()
+    make_table("s3a://lake/sales/meanwhile")
+    database.check_constraints()
+    kept.compact()
+
+    assert as_kept() == by_looking()
+
+
 @pytest.mark.parametrize("q", ['a"b', "100%", "a_b", "ä b", "x' OR 1=1 --", "NEAR(", "*", "日本語", "a\\b"])
 def test_whatever_is_typed_is_looked_for_as_it_is(q: str) -> None:
     make_table("s3a://lake/plain")
