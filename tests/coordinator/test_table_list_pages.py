@@ -129,6 +129,7 @@ def test_walking_the_pages_shows_each_table_once(client: Client, sort: str) -> N
     while address:
         html = flat(client.get(address))
         seen += re.findall(r'<a class="name" href="/tables/(\d+)/"', html)
+        assert not re.search(r"Next \d", html), "a number of rows that may not be left"
         following = re.search(r'<a class="button" href="(\?[^"]+)">Next', html)
         address = "/tables/" + following[1].replace("&amp;", "&") if following else ""
 

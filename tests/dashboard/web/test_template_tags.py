@@ -10,6 +10,7 @@ from django.template import engines
 from django.test import RequestFactory
 
 from coordinator.protocols.verdict import State
+from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import JobState
 from dashboard.web.paging import Column, Sort
 from dashboard.web.states import LAKE, LOOKS
@@ -24,6 +25,7 @@ def rendered(text: str, **context: object) -> str:
 def test_every_state_has_a_look_of_its_own() -> None:
     assert set(LAKE) == {state.value for state in State}
     assert {state.value for state in JobState} <= set(LOOKS)
+    assert {state.value for state in TableState} <= set(LOOKS)
     assert [LAKE[state.value].rank for state in State] == [state.rank for state in State]
 
 
