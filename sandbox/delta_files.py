@@ -12,16 +12,34 @@ from urllib.parse import quote
 
 Action = dict[str, Any]
 
+IN_COMMIT_TIMESTAMP = "inCommitTimestamp"
+READER_FEATURES = frozenset({"catalogManaged", "vacuumProtocolCheck"})
 ENGINE = "Apache-Spark/3.5.6 Delta-Lake/3.3.2"
 _WORDS = ("north", "south", "web", "store", "app", "partner", "open", "paid", "shipped", "returned", "de", "fr", "us")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Columns as "name type" in Delta's own type names, and the columns that the table is partitioned by."""
+    """Columns as "name type" in Delta's own type names, and the columns that the table is partitioned by.
+
+    `features` are writer features that its protocol names; none: writer version 2.
+    """
 
     columns: tuple[str, ...]
     partition_by: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+    @property
+    def protocol(self) -> Action:
+        if not self.features:
+            return {"minReaderVersion": 1, "minWriterVersion": 2}
+        both = [name for name in self.features if name in READER_FEATURES]
+        named: Action = {"minReaderVersion": 3 if both else 1, "minWriterVersion": 7}
+        return named | ({"readerFeatures": both} if both else {}) | {"writerFeatures": list(self.features)}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {"delta.enableInCommitTimestamps": "true"} if IN_COMMIT_TIMESTAMP in self.features else {}
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -76,12 +94,12 @@ def creation(shape: Shape, name: str, at: float) -> list[Action]:
         "format": {"provider": "parquet", "options": {}},
         "schemaString": shape.schema_string(),
         "partitionColumns": list(shape.partition_by),
-        "configuration": {},
+        "configuration": shape.properties,
         "createdTime": int(at * 1000),
     }
     return [
         commit_info("CREATE TABLE", at, {"partitionBy": json.dumps(list(shape.partition_by)), "properties": "{}"}),
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"protocol": shape.protocol},
         {"metaData": meta},
     ]
 

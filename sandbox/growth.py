@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.delta_files import Shape, append, commit_bytes, creation, data_file
+from sandbox.delta_files import IN_COMMIT_TIMESTAMP, Shape, append, commit_bytes, creation, data_file
 from sandbox.log_store_writer import CommitExistsError, Entry, LogStoreTable, Step, file_name, item
 
 
@@ -21,18 +21,20 @@ class Growth:
         """Lay down commits at these epoch seconds as they look long after: published, complete, partly cleaned away.
 
         Items past their expireTime are left out where the store's TTL works, temp files older than
-        `keep_temp_files_after` where a lifecycle rule clears them.
+        `keep_temp_files_after` where a lifecycle rule clears them. A table of no store has neither.
         """
         items = []
         for at in times:
             data = self.next_commit(at)
             self.put(file_name(self.next_version), data, at)
-            entry = self._settled_entry(at)
+            self.next_version += 1
+            if not self.table.store:
+                continue
+            entry = self._settled_entry(self.next_version - 1, at)
             if at > keep_temp_files_after:
                 self.put(entry.temp_path, data, at)
             if not ttl_works or (entry.expire_time or 0) > time.time():
                 items.append(item(self.table.table_path, entry))
-            self.next_version += 1
         for first in range(0, len(items), 25):
             puts = [{"PutRequest": {"Item": stored}} for stored in items[first : first + 25]]
             self.table.client.dynamodb("BatchWriteItem", RequestItems={self.table.store: puts})
@@ -53,10 +55,14 @@ class Growth:
         """Write the data files of the next commit and return the bytes of its log file."""
         version, seed = self.next_version, hash_of(self.table.key) + self.next_version
         if version == 0:
-            return commit_bytes(creation(self.shape, self.table.key.rpartition("/")[2], at))
-        added = data_file(self.shape, at, 20, seed)
-        self.table.client.put(self.table.bucket, f"{self.table.key}/{added.path}", added.data, modified_at=at)
-        return commit_bytes(append(version, [added], at))
+            actions = creation(self.shape, self.table.key.rpartition("/")[2], at)
+        else:
+            added = data_file(self.shape, at, 20, seed)
+            self.table.client.put(self.table.bucket, f"{self.table.key}/{added.path}", added.data, modified_at=at)
+            actions = append(version, [added], at)
+        if IN_COMMIT_TIMESTAMP in self.shape.features:
+            actions[0] = {"commitInfo": {"inCommitTimestamp": int(at * 1000), **actions[0]["commitInfo"]}}
+        return commit_bytes(actions)
 
     def put(self, name: str, data: bytes, at: float) -> None:
         self.table.client.put(self.table.bucket, f"{self.table.key}/_delta_log/{name}", data, modified_at=at)
@@ -70,8 +76,8 @@ class Growth:
             raise LookupError(f"version {self.next_version - 1} of {self.table.table_path} has no entry")
         return entry
 
-    def _settled_entry(self, at: float) -> Entry:
-        name = file_name(self.next_version)
+    def _settled_entry(self, version: int, at: float) -> Entry:
+        name = file_name(version)
         return Entry(name, f".tmp/{name}.{uuid.uuid4()}", complete=True, expire_time=int(at) + self.table.ttl)
 
 
@@ -86,6 +92,27 @@ Mishap = Callable[[Growth], None]
 def none(growth: Growth) -> None:
     """A healthy table: one more ordinary commit."""
     growth.commit(age=240)
+
+
+def without_store(growth: Growth) -> None:
+    """Another ordinary commit of a writer that asks no store: the file alone."""
+    growth.bypass(age=240)
+
+
+def known_by_temp_files_alone(growth: Growth) -> None:
+    """Commits through a log store whose DynamoDB table is in another account: its temp files are all that shows it."""
+    for age in (5000, 240):
+        name, data = file_name(growth.next_version), growth.next_commit(time.time() - age)
+        growth.put(f".tmp/{name}.{uuid.uuid4()}", data, time.time() - age)
+        growth.put(name, data, time.time() - age)
+        growth.next_version += 1
+
+
+def emptied_log(growth: Growth) -> None:
+    """Somebody deleted the commits; the checksum that a writer had left is all that names a version."""
+    for version in range(growth.next_version):
+        growth.delete(file_name(version))
+    growth.put(f"{growth.next_version - 1:020d}.crc", b"{}\n", time.time() - 240)
 
 
 def pending_unpublished(growth: Growth) -> None:

@@ -1,24 +1,32 @@
-"""The sample tables of the log stores: fifteen tables, each in a state of its own."""
+"""The sample tables of log stores, and of none, that this process writes: each in a state of its own."""
 
 import time
 from dataclasses import dataclass
 
 from sandbox import growth
 from sandbox.client import Client
-from sandbox.delta_files import Shape
+from sandbox.delta_files import IN_COMMIT_TIMESTAMP, Shape
 from sandbox.ground import DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_EXPORTS, DELTA_LOG_FINANCE, FINANCE, PROD, RAW, TMP_DAYS
 from sandbox.growth import Growth, Mishap
 from sandbox.log_store_writer import LogStoreTable
 
+CATALOGUED = ("catalogManaged", "vacuumProtocolCheck", IN_COMMIT_TIMESTAMP)
 ORDERS = Shape(("order_id long", "channel string", "amount double"))
 LEDGER = Shape(("entry_id long", "account string", "amount double"))
 EVENTS = Shape(("event_id long", "kind string"))
 SESSIONS = Shape(("session_id long", "country string", "seconds double", "day date"), partition_by=("day",))
 
 
+PRICES = Shape(("price_id long", "currency string", "amount double"), features=CATALOGUED)
+REVIEWS = Shape(("review_id long", "words string"), features=("collations-preview",))
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A table to make: `commits` laid down over `hours`, then what happened to it. `says` is for the log."""
+    """A table to make: `commits` laid down over `hours`, then what happened to it. `says` is for the log.
+
+    `store` is "" where the lake's commit stores hold nothing of the table.
+    """
 
     bucket: str
     key: str
@@ -88,6 +96,12 @@ SAMPLES = (
     Sample(FINANCE, "ledger/payments", DELTA_LOG_FINANCE, LEDGER, 21, 200, growth.none, "healthy, store without TTL"),
     Sample(FINANCE, "ledger/journal_entries", DELTA_LOG_FINANCE, LEDGER, 10, 70, growth.lost_commit, "a lost commit"),
     Sample(FINANCE, "ledger/invoices", DELTA_LOG_FINANCE, LEDGER, 5, 30, growth.lost_temp_file, "a lost temp file", 98),
+    Sample(PROD, "warehouse/sales/price_list", "", PRICES, 6, 60, growth.without_store, "a catalogue commits for it"),
+    Sample(PROD, "warehouse/web/reviews", "", REVIEWS, 7, 40, growth.without_store, "a feature Delta 4.4 lacks"),
+    Sample(
+        RAW, "partners/shipments", "", ORDERS, 9, 30, growth.known_by_temp_files_alone, "a store of another account"
+    ),
+    Sample(RAW, "legacy/readings_2021", "", EVENTS, 2, 50, growth.emptied_log, "a log without a commit"),
 )
 
 

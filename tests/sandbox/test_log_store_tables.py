@@ -20,7 +20,8 @@ from tests.sandboxlake import sandbox_lake
 
 pytestmark = pytest.mark.process
 
-READABLE = [sample for sample in SAMPLES if sample.commits]
+UNREADABLE = {"landing/crm_contacts", "legacy/readings_2021", "warehouse/sales/price_list"}
+READABLE = [sample for sample in SAMPLES if sample.key not in UNREADABLE]
 
 
 def sample(name: str) -> Sample:
