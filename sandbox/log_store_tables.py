@@ -106,5 +106,5 @@ SAMPLES = (
 
 
 def temp_prefixes(bucket: str) -> list[str]:
-    """Return the `.tmp/` prefix of each sample table in a bucket, for its lifecycle rule."""
-    return [f"{sample.key}/_delta_log/.tmp/" for sample in SAMPLES if sample.bucket == bucket]
+    """Return the `.tmp/` prefix of each sample table of a log store in a bucket, for its lifecycle rule."""
+    return [f"{sample.key}/_delta_log/.tmp/" for sample in SAMPLES if sample.store and sample.bucket == bucket]
