@@ -6,7 +6,6 @@ line comes once wherever who wrote it lives. cronsim's own L and # are taken bes
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -37,13 +36,6 @@ class Schedule:
     def next_after(self, moment: datetime) -> datetime:
         """The first due minute after a moment, in UTC."""
         return next(CronSim(self.line, moment.astimezone(UTC)))
-
-    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        """The due minutes after `start`, up to and with `end`."""
-        for due in CronSim(self.line, start.astimezone(UTC)):
-            if due > end:
-                return
-            yield due
 
 
 def parse_schedule(text: str) -> Schedule:

@@ -1,32 +1,35 @@
 """The entry of backups in the navigation, with the number of plans that need a person."""
 
 from collections.abc import Iterable
+from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from backups.models import Plan, Run, RunState
 from dashboard.accounts.scope import owned_by
-from dashboard.web.navigation import NavCount, NavItem, register
+from dashboard.web.navigation import Counted, NavItem, register
 
 # What waits for a person comes before what has ended badly, as on the status page.
-_LOUD = (RunState.WAITING_FOR_APPROVAL, RunState.FAILED)
+_LOUD = {state.value: state.value for state in (RunState.WAITING_FOR_APPROVAL, RunState.FAILED)}
 
 
 def register_addresses() -> None:
     """Register the entries of the navigation, and whose things the addresses of these pages name."""
-    register(NavItem("Protection", "Backups", "backups", "i-shield", 10, plans_in_need))
+    register(NavItem("Protection", "Backups", "backups", "i-shield", 10, COUNTED))
     owned_by(plan_name=_of_plan, run_id=_of_run)
 
 
-def plans_in_need(connection_id: int | None) -> NavCount | None:
-    """Plans whose newest run waits for approval, or else those whose newest run failed."""
+def _by_newest_run(connection_id: int | None) -> "QuerySet[Plan, Any]":
+    """Plans by the state of their newest run."""
     newest = Run.objects.filter(plan=OuterRef("pk")).order_by("-created_at", "-id").values("state")[:1]
-    plans = Plan.objects.annotate(newest=Subquery(newest)).filter(newest__in=_LOUD)
+    plans = Plan.objects.order_by()
     if connection_id is not None:
         plans = plans.filter(Q(connection=connection_id) | Q(vault_connection=connection_id))
-    states = list(plans.values_list("newest", flat=True))
-    return next((NavCount(state.value, states.count(state)) for state in _LOUD if state in states), None)
+    return plans.annotate(key=Subquery(newest)).values("key").annotate(number=Count("pk"))
+
+
+COUNTED = Counted(_by_newest_run, _LOUD)
 
 
 def _of_plan(name: str) -> Iterable[int | None]:

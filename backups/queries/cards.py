@@ -3,14 +3,16 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum, TextField
+from django.db.models.functions import Cast, Coalesce, Substr
 from django.urls import reverse
 
-from backups.charts import DAYS, Drawn, Strip, strip
+from backups.charts import DAYS, DayOfRuns, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
 from backups.queries.rows import UNPROVEN, CopyAge, Headline, age_of, age_text, run_url, way_on
@@ -61,10 +63,7 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
     chosen = {pk for one in found for pk in (one.newest_run, one.active_run, one.newest_copy)}
     by_key = Run.objects.select_related("plan").in_bulk(chosen - {None})
     inventories = Inventory.objects.in_bulk({one.arrived for one in found if one.arrived and one.inventory})
-    drawn = defaultdict(list)
-    lately = Run.objects.filter(plan__in=found, created_at__gte=now - timedelta(days=DAYS + 1))
-    for row in lately.values_list(*Drawn._fields):
-        drawn[row[1]].append(Drawn(*row))
+    drawn = _drawn(found, now)
     sums = _sums(found, now)
     return [
         _card(
@@ -73,12 +72,23 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
             by_key.get(plan.active_run),
             age_of(plan, by_key.get(plan.newest_copy), plan.begun_at, now),
             inventories.get(plan.arrived),
-            drawn[plan.pk],
+            strip(drawn[plan.pk], None if plan.paused else schedule_of(plan), plan.name, plan.begun_at, now),
             sums.get(plan.pk, _NOTHING),
             now,
         )
         for plan in found
     ]
+
+
+def _drawn(plans: Sequence[Plan], now: datetime) -> Mapping[int, list[DayOfRuns]]:
+    """The last thirty days of each plan, by day and state: both databases write a timestamp as text alike, in UTC."""
+    day = Substr(Cast(Coalesce("due_at", "created_at"), TextField()), 1, 10)
+    lately = Run.objects.filter(plan__in=plans, created_at__gte=now - timedelta(days=DAYS + 1)).order_by()
+    rows = lately.values_list("plan_id", day, "state").annotate(number=Count("pk"), one=Max(Cast("pk", TextField())))
+    drawn = defaultdict(list)
+    for plan_id, text, state, number, run in rows:
+        drawn[plan_id].append(DayOfRuns(date.fromisoformat(text), state, number, str(UUID(run))))
+    return drawn
 
 
 def _card(
@@ -87,7 +97,7 @@ def _card(
     active: Run | None,
     stands: CopyAge,
     inventory: Inventory | None,
-    drawn: Sequence[Drawn],
+    days: Strip,
     sums: Mapping[str, Any],
     now: datetime,
 ) -> Card:
@@ -98,7 +108,7 @@ def _card(
         word,
         stands,
         _note(plan, active, stands, now),
-        strip(drawn, None if plan.paused else schedule_of(plan), plan.name, now),
+        days,
         inventory,
         inventory is not None and inventory.next_at <= now,
         sums,

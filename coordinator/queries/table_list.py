@@ -282,18 +282,14 @@ def readings(connection: str = "") -> tuple[Sequence[Connection], datetime | Non
     return found, min((one.read_at for one in found if one.read_at), default=None)
 
 
-def bucket_names(connection: str = "") -> list[str]:
+def names_of_buckets(connection: str = "") -> list[str]:
+    """Of a connection or of all; a bucket of two connections is named twice."""
     found = Bucket.objects.filter(connection__name=connection) if connection else Bucket.objects.all()
-    return list(found.order_by("name").values_list("name", flat=True).distinct())
+    return list(found.order_by("name").values_list("name", flat=True))
 
 
-def counts_of_the_lake(connection: str = "") -> dict[str, int]:
-    """Return how many buckets and stores there are, of a connection or of all."""
-    narrow = {"connection__name": connection} if connection else {}
-    return {
-        "buckets": Bucket.objects.filter(**narrow).count(),
-        "stores": CommitStore.objects.filter(**narrow).count(),
-    }
+def number_of_stores(connection: str = "") -> int:
+    return CommitStore.objects.filter(**{"connection__name": connection} if connection else {}).count()
 
 
 def _spellings(q: str) -> list[str]:

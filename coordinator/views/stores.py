@@ -13,6 +13,7 @@ from coordinator.protocols.stores import LOG_STORE
 from coordinator.protocols.verdict import State
 from coordinator.queries import stores as queries
 from coordinator.queries.deadlines import deadlines_of
+from coordinator.queries.table_counts import sum_of_tables
 from coordinator.settings.creation import beside_delta
 from coordinator.settings.requests import ChangeInvalid, CreateStore
 from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view, tables_before_ttl
@@ -61,7 +62,7 @@ def store(request: HttpRequest, store_id: int) -> HttpResponse:
     tables = found.tables.filter(gone_at=None)
     context = {
         "store": found,
-        "table_count": tables.count(),
+        "table_count": sum_of_tables(store=found, is_gone=False),
         "facts": found.facts,
         "title": queries.title(found),
         "tables": queries.worst_tables(tables),
@@ -107,7 +108,7 @@ def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     tables = found.connection.tables.filter(bucket=found.name, gone_at=None)
     context = {
         "bucket": found,
-        "table_count": tables.count(),
+        "table_count": sum_of_tables(connection=found.connection, bucket=found.name, is_gone=False),
         "facts": facts,
         "title": queries.title(found),
         "tables": queries.worst_tables(tables),

@@ -19,7 +19,6 @@ from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, TableFilter,
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
-from dashboard.connections.models import Connection
 from dashboard.deadlines.queries import due_soon
 from dashboard.web.exports import export
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
@@ -77,7 +76,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
     worst = _worst(chosen, counts)
-    scope, connections = current_connection(request), seen(request, Connection)
+    scope, buckets = current_connection(request), queries.names_of_buckets(chosen.connection)
     readings, read_at = queries.readings(chosen.connection)
     return {
         "chosen": chosen,
@@ -94,12 +93,12 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "worst_count": f"{counts[worst.value]:,}" if counts else "Some",
         "making": _in_the_making(request),
         "soon": due_soon(scope.pk if scope else None, timezone.now()),
-        "of_the_lake": queries.counts_of_the_lake(chosen.connection),
-        "buckets": queries.bucket_names(chosen.connection),
+        "buckets": buckets,
+        "bucket_names": dict.fromkeys(buckets),
+        "stores": queries.number_of_stores(chosen.connection),
         "mechanisms": MECHANISM_WORDS.items(),
         "readings": readings,
         "read_at": read_at,
-        "observable": list(connections.filter(name=chosen.connection) if chosen.connection else connections),
         "may_plan": Actor.from_request(request).may("table.plan-repair", current_connection(request)),
         "may_observe": Actor.from_request(request).may("lake.observe", current_connection(request)),
         "narrowed_beyond_state": replace(chosen, state="").narrows,

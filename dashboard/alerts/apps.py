@@ -14,12 +14,12 @@ class AlertsConfig(AppConfig):
         from dashboard.alerts import problems
         from dashboard.alerts.matching import ensure_default_rules
         from dashboard.alerts.models import Alert, Rule
-        from dashboard.alerts.queries import find_alerts, nav_count
+        from dashboard.alerts.queries import COUNTED, find_alerts
         from dashboard.connections.held import counted_as
         from dashboard.web.navigation import NavItem, register
 
         problems.in_modules.name("dashboard.alerts.own_health")
-        register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, count=nav_count))
+        register(NavItem("Protection", "Alerts", "alerts", "i-alert", place=20, counted=COUNTED))
         for name in ("rules", "recipients", "messages"):
             register(NavItem("Protection", f"Alert {name}", f"alert-{name}"))
         kind = SearchKind("Alerts", "i-alert", 20, "alert", find_alerts, (), list_name="alerts", at_rest=True)

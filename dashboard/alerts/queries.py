@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from dashboard.accounts.scope import seen
 from dashboard.accounts.search import Search
 from dashboard.alerts.models import Alert, AlertState, Member
 from dashboard.commands import document_of
-from dashboard.web.navigation import NavCount
+from dashboard.web.navigation import Counted
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 WORST = Sort("worst", (Column("rank"), Column("since"), Column("id")))
@@ -77,12 +77,12 @@ def find_alerts(search: Search) -> QuerySet[Alert]:
     return (rows & seen(search.request, Alert)).order_by("rank", "since", "id")
 
 
-def nav_count(connection: int | None) -> NavCount | None:
-    """Return the number of open alerts, in the state of the worst."""
+def _open_by_severity(connection: int | None) -> QuerySet[Alert, Any]:
     still_open = alerts(AlertFilter("open", connection=connection))
-    found = dict(still_open.order_by().values_list("severity").annotate(number=Count("pk")))
-    total = sum(found.values())
-    return NavCount("critical" if "critical" in found else "attention", total) if total else None
+    return still_open.order_by().values(key=F("severity")).annotate(number=Count("pk"))
+
+
+COUNTED = Counted(_open_by_severity, {"critical": "critical", "warning": "attention", "info": "attention"}, in_all=True)
 
 
 class AlertJson(TypedDict):

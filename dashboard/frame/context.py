@@ -16,7 +16,7 @@ from dashboard.accounts.roles import PERMISSIONS, Role
 from dashboard.accounts.scope import WHOLE_CONSOLE, connections_of, current_connection, visible
 from dashboard.connections.models import Connection
 from dashboard.jobs.beats import silent_queues
-from dashboard.web.navigation import NavCount, NavItem, registered
+from dashboard.web.navigation import NavCount, NavItem, counts_of, registered
 from dashboard.web.states import LAKE, StateStyle, look_of
 
 THEMES = ("light", "dark")
@@ -45,17 +45,17 @@ class Console:
     @cached_property
     def navigation(self) -> tuple[NavEntry, ...]:
         """The entries that this person sees, group by group."""
-        return tuple(self._entry(item) for item in self.pages if item.icon)
+        shown = [item for item in self.pages if item.icon]
+        counts = counts_of(shown, self.connection.pk if self.connection else None)
+        return tuple(self._entry(item, counts.get(item.url_name)) for item in shown)
 
     @property
     def pages(self) -> tuple[NavItem, ...]:
         """The pages that this person may find; asking for them counts nothing."""
         return tuple(item for item in registered() if self._shows(item))
 
-    def _entry(self, item: NavItem) -> NavEntry:
+    def _entry(self, item: NavItem, count: NavCount | None) -> NavEntry:
         url = reverse(item.url_name)
-        connection = self.connection.pk if self.connection else None
-        count = item.count(connection) if item.count else None
         return NavEntry(item, url, self._request.path.startswith(url), count)
 
     def _shows(self, item: NavItem) -> bool:

@@ -13,12 +13,12 @@ class JobsConfig(AppConfig):
         from dashboard.accounts.search import register as register_search
         from dashboard.jobs.beats import silent_queues
         from dashboard.jobs.models import Job
-        from dashboard.jobs.queries import nav_count
+        from dashboard.jobs.queries import COUNTED
         from dashboard.web.health import ready_when
 
         ready_when("workers", lambda now: not silent_queues(now))
         owned_by(job_id=lambda job_id: Job.objects.filter(pk=job_id).values_list("connection_id", flat=True))
-        register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, count=nav_count))
+        register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, counted=COUNTED))
         lookups = ("id__istartswith", "title__icontains", "target_label__icontains")
         kind = SearchKind("Jobs", "i-jobs", 50, "job", lambda search: search.rows(Job), lookups, list_name="jobs")
         register_search(kind)

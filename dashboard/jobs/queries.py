@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -18,7 +18,7 @@ from dashboard.commands import document_of
 from dashboard.jobs.context import Step
 from dashboard.jobs.models import ACTIVE, FAILED, Job, JobState, shown_state
 from dashboard.jobs.registry import steps_of_kind
-from dashboard.web.navigation import NavCount
+from dashboard.web.navigation import Counted
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 from dashboard.web.states import look_of
 from dashboard.web.text import sentences
@@ -88,10 +88,12 @@ def job_page(wanted: JobFilter, after: str, size: int) -> Page[Job]:
     return keyset_page(jobs(wanted), NEWEST, after, size)
 
 
-def nav_count(connection: int | None) -> NavCount | None:
-    """Return the number of jobs that run."""
-    number = jobs(JobFilter(state="running", connection=connection)).count()
-    return NavCount("running", number) if number else None
+def _running(connection: int | None) -> QuerySet[Job, Any]:
+    running = jobs(JobFilter(state="running", connection=connection))
+    return running.order_by().values(key=F("state")).annotate(number=Count("pk"))
+
+
+COUNTED = Counted(_running, {JobState.RUNNING: "running"})
 
 
 def headline_of(job: Job) -> str:

@@ -1,7 +1,11 @@
 """The navigation's entries. Each app registers its own from AppConfig.ready, so the shell imports no app's models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet, TextField, Value
+from django.db.models.functions import Cast
 
 GROUPS = ("Lake", "Protection", "Console")
 
@@ -15,11 +19,29 @@ class NavCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """What an entry counts: `rows` asks for a key and a number, of the connection in scope or, with None, of all.
+
+    `loud` has the states that keys stand for, worst first; other keys are not shown. The number is that of the worst,
+    with `in_all` that of all together.
+    """
+
+    rows: Callable[[int | None], "QuerySet[Any, tuple[Any, int]]"]
+    loud: Mapping[Any, str]
+    in_all: bool = False
+
+    def of(self, numbers: Mapping[str, int]) -> NavCount | None:
+        found = [(state, number) for key, state in self.loud.items() if (number := numbers.get(str(key)))]
+        return (
+            NavCount(found[0][0], sum(number for _, number in found[: None if self.in_all else 1])) if found else None
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class NavItem:
     """One entry of a group; lower `place` stands higher. A page without an `icon` is found by typing alone.
 
     `url_name` is reversed without arguments; every page whose path begins with that address belongs to the entry.
-    `count` gets the id of the connection in scope, or None for all, and costs one indexed query; None: nothing to say.
     """
 
     group: str
@@ -27,7 +49,7 @@ class NavItem:
     url_name: str
     icon: str = ""
     place: int = 99
-    count: Callable[[int | None], NavCount | None] | None = None
+    counted: Counted | None = None
     verb: str = ""
     """Who may do this sees the entry; empty: everybody."""
 
@@ -43,3 +65,18 @@ def register(*items: NavItem) -> None:
 def registered() -> tuple[NavItem, ...]:
     """Return the entries, top to bottom within each group."""
     return tuple(sorted(_items.values(), key=lambda item: (GROUPS.index(item.group), item.place)))
+
+
+def counts_of(items: Iterable[NavItem], connection: int | None) -> dict[str, NavCount | None]:
+    """What each of these entries counts, by its address: one query for all of them."""
+    counting = {item.url_name: item.counted for item in items if item.counted}
+    queries = [
+        one.rows(connection)
+        .annotate(entry=Value(name, TextField()), key_as_text=Cast("key", TextField()))
+        .values_list("entry", "key_as_text", "number")
+        for name, one in counting.items()
+    ]
+    numbers: dict[str, dict[str, int]] = {name: {} for name in counting}
+    for name, key, number in queries[0].union(*queries[1:], all=True) if queries else ():
+        numbers[name][key] = number
+    return {name: one.of(numbers[name]) for name, one in counting.items()}

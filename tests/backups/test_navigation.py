@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from backups.navigation import plans_in_need
 from dashboard.accounts.roles import Role
-from dashboard.web.navigation import NavCount
+from dashboard.web.navigation import NavCount, counts_of, registered
 from tests.backups.page_records import connection, make_plan, make_run
 from tests.builders.people import person
 from tests.dashboard.web.markup import flat
@@ -15,6 +14,10 @@ from tests.dashboard.web.markup import flat
 pytestmark = pytest.mark.django_db
 
 OLDER = timedelta(days=1)
+
+
+def plans_in_need(connection_id: int | None) -> NavCount | None:
+    return counts_of(registered(), connection_id)["backups"]
 
 
 def test_what_waits_for_a_person_comes_before_what_failed() -> None:
@@ -40,7 +43,7 @@ def test_a_plan_counts_for_the_connections_of_its_source_and_its_vault() -> None
     assert found == [NavCount("failed", 1), NavCount("failed", 1), None]
 
 
-def test_the_number_costs_one_query(django_assert_num_queries) -> None:
+def test_all_numbers_of_the_navigation_cost_one_query(django_assert_num_queries) -> None:
     make_run(make_plan(), "failed")
     with django_assert_num_queries(1):
         plans_in_need(None)

@@ -2,6 +2,7 @@
 
 import shlex
 from datetime import UTC, datetime
+from functools import lru_cache
 from json import dumps
 
 from django import template
@@ -30,6 +31,7 @@ register.filter("meaning", lambda state: look_of(state).meaning)
 
 
 @register.simple_tag
+@lru_cache(256)
 def icon(name: str) -> SafeString:
     """Draw one symbol of icons.svg, such as s-ok. Assistive technology skips it: a word has to stand beside it."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
