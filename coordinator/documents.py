@@ -20,7 +20,7 @@ from coordinator.models import Bucket, CommitStore, DeltaTable, Entry, Observed,
 from coordinator.protocols.deadlines import read_moment
 
 Kind = TypeVar("Kind")
-_JUDGED = frozenset({"deadlines", "deadlines_in_all", "judge_again_at"})
+_JUDGED = frozenset({"deadlines", "deadlines_in_all", "judge_again_at", "lifecycle"})
 
 
 def document(kind: type[Kind], row: Model, **members: Any) -> Kind:

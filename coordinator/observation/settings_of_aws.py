@@ -15,6 +15,7 @@ from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.judgement import unread_facts
 from coordinator.protocols.stores import diagnose_store
 from coordinator.protocols.verdict import State
+from coordinator.settings.rule_reach import view_of_rules
 from dashboard.connections.models import Connection
 from dashboard.connections.owners import keep_owner
 from lake.aws.access import Lake
@@ -170,13 +171,16 @@ def _ttl_since(known: Mapping[str, Any], facts: Mapping[str, Any], now: datetime
 
 def _judge_bucket(bucket: Bucket, now: datetime, description: BucketDescription | Mapping[str, Any]) -> Judged:
     facts = _with_facts_read_before(_as_json(description), bucket.facts)
-    verdict = judge_bucket(facts, tables_in(bucket), now=now, stores_region=bucket.connection.region)
+    tables = tables_in(bucket)
+    verdict = judge_bucket(facts, tables, now=now, stores_region=bucket.connection.region)
+    rules: Any = facts.get("lifecycle_rules") or ()
     state, summary, findings = verdict.assessment
     judged = {
         "findings": [_as_json(finding) for finding in findings],
         "deadlines": [_as_json(deadline) for deadline in verdict.deadlines[:MOST_DEADLINES]],
         "deadlines_in_all": len(verdict.deadlines),
         "judge_again_at": verdict.judge_again_at.isoformat() if verdict.judge_again_at else None,
+        "lifecycle": _as_json(view_of_rules(rules, tables, now, str(facts.get("least_size_moved") or ""))),
     }
     return {**facts, **judged}, state, summary
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from coordinator.protocols.bucket_tables import TableInBucket
-from coordinator.protocols.deadlines import Deadline
+from coordinator.protocols.deadlines import Deadline, read_moment
 from coordinator.protocols.lifecycle import (
     MOST_RULES,
     LifecycleRule,
@@ -99,6 +99,15 @@ def view_of_rules(
     )
 
 
+def kept_view(kept: Mapping[str, Any]) -> LifecycleView:
+    """The view as JSON had it."""
+    rules = tuple(
+        RuleReach(**{**one, "first_bites_at": read_moment(one["first_bites_at"]), "state": State(one["state"])})
+        for one in kept["rules"]
+    )
+    return LifecycleView(**{**kept, "rules": rules, "forecast": RuleForecast(**kept["forecast"])})
+
+
 def forecast(count: int, without_rule: int) -> RuleForecast:
     """What a rule for each table that has none would come to."""
     needed = count + without_rule
@@ -117,8 +126,8 @@ def forecast(count: int, without_rule: int) -> RuleForecast:
 def _served(rules: Sequence[LifecycleRule], tables: Sequence[TableInBucket]) -> int:
     """Tables whose temp files leave by a rule without other conditions."""
     sweeping = [rule for rule in rules if not rule.conditions and any(not act.archives for act in rule.acts)]
-    prefixes = {rule.prefix for rule in sweeping}
-    return sum(any(table.held[0][:end] in prefixes for end in range(len(table.held[0]) + 1)) for table in tables)
+    prefixes = tuple(rule.prefix for rule in sweeping)
+    return sum(table.held[0].startswith(prefixes) for table in tables)
 
 
 def _reach(raw: Mapping[str, Any], rule: LifecycleRule, tables: Sequence[TableInBucket], now: datetime) -> RuleReach:

@@ -15,7 +15,7 @@ from coordinator.protocols.log_store import UNPUBLISHED_CODES
 from coordinator.protocols.stores import COMMIT_COORDINATOR
 from coordinator.protocols.wording import counted
 from coordinator.settings.capacity import WINDOW, CapacityAdvice, advise
-from coordinator.settings.rule_reach import LifecycleView, view_of_rules
+from coordinator.settings.rule_reach import LifecycleView, kept_view, view_of_rules
 
 
 class ExpiryCounts(TypedDict):
@@ -86,6 +86,12 @@ def expiry_facts(store: CommitStore, now: datetime | None = None) -> ExpiryFacts
         migration=store.ttl_migrations.filter(finished_at=None).first(),
         sentence=_expiry_sentence(store.kind, status, attribute, counts),
     )
+
+
+def judged_lifecycle(bucket: Bucket) -> LifecycleView:
+    """That of the bucket's last judgement, which a page has without looking at each table."""
+    kept = bucket.facts.get("lifecycle")
+    return kept_view(kept) if kept else lifecycle_view(bucket)
 
 
 def lifecycle_view(bucket: Bucket, now: datetime | None = None) -> LifecycleView:

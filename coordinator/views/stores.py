@@ -16,7 +16,7 @@ from coordinator.queries.deadlines import deadlines_of
 from coordinator.queries.table_counts import sum_of_tables
 from coordinator.settings.creation import beside_delta
 from coordinator.settings.requests import ChangeInvalid, CreateStore
-from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view, tables_before_ttl
+from coordinator.settings.views_of import capacity_advice, expiry_facts, judged_lifecycle, tables_before_ttl
 from coordinator.settings_forms import store_creation
 from coordinator.views.addressed import addressed_bucket, addressed_store
 from coordinator.views.settings_plan import planned, why_no_plan
@@ -104,7 +104,7 @@ def buckets(request: HttpRequest) -> HttpResponse:
 @require_safe
 def bucket(request: HttpRequest, bucket_id: int) -> HttpResponse:
     found = addressed_bucket(request, bucket_id)
-    facts, view = found.facts, lifecycle_view(found)
+    facts, view = found.facts, judged_lifecycle(found)
     tables = found.connection.tables.filter(bucket=found.name, gone_at=None)
     context = {
         "bucket": found,

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coordinator.models import Commit, CommitStore, Entry
-from coordinator.observation.settings_of_aws import _ttl_since
+from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
+from coordinator.observation.settings_of_aws import _ttl_since, judge_bucket_again
+from coordinator.observation.storable import clean_json
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
 from coordinator.settings.capacity import advise
 from coordinator.settings.rule_reach import forecast, view_of_rules
-from coordinator.settings.views_of import capacity_advice, expiry_facts, lifecycle_view
+from coordinator.settings.views_of import capacity_advice, expiry_facts, judged_lifecycle, lifecycle_view
 from tests.builders.lake import make_bucket, make_store, make_table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -159,3 +160,17 @@ def test_the_view_counts_rules_tables_and_unfinished_uploads(store):
     view = lifecycle_view(make_bucket(facts=facts), NOW)
 
     assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (2, 998, 1, 0, True)
+
+
+def test_a_page_has_the_view_of_the_last_judgement_without_the_tables(store):
+    make_table(store=store)
+    bucket = make_bucket(facts={"lifecycle_rules": [rule("sales/", 30), rule("", 1, Status="Disabled")]})
+    then = lifecycle_view(bucket, NOW)
+    judge_bucket_again(bucket, NOW)
+    DeltaTable.objects.all().delete()
+
+    kept = judged_lifecycle(Bucket.objects.get(pk=bucket.pk))
+
+    assert clean_json(kept) == clean_json(then)
+    assert (kept.tables, kept.rules[0].first_bites_at) == (1, then.rules[0].first_bites_at)
+    assert kept.rules[0].state is then.rules[0].state
