@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F, Model
 
 from backups.models import Plan, Run, RunState
@@ -16,7 +17,7 @@ from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry, O
 from coordinator.protocols.verdict import State
 from dashboard.audit.models import AuditEntry
 from dashboard.connections.models import Connection
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import Job, JobState, WorkerBeat
 
 CONNECTIONS, BUCKETS, STORES, PLANS = 4, 40, 12, 50
 COMMITS, ENTRIES = 11, 5
@@ -33,6 +34,8 @@ def fill(tables: int, now: datetime) -> None:
     stores = [_commit_store(connections, number, now) for number in range(STORES)]
     _store(stores)
     _store(_bucket(connections, number, now) for number in range(BUCKETS))
+    # As workers do each minute while they live: pages look for more where one is silent.
+    _store(WorkerBeat(queue=queue, worker="worker", at=now + timedelta(hours=1)) for queue in settings.QUEUES)
     _store(ObservationPass(connection=one, started_at=now, finished_at=now) for one in connections)
     _store(_table(connections, stores, number, now) for number in range(tables))
     rows = DeltaTable.objects.order_by("pk").only("pk", "state", "store_id", "unpublished_count")

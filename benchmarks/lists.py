@@ -1,6 +1,6 @@
 """Lists of a lake of 100,000 tables against Django admin's list of the same rows, in one gunicorn.
 
-CPU is that of the server and all its children. The deepest page is the one that begins after the last but one.
+CPU is that of the server and all its children. The deepest page begins after the last table but forty.
 """
 
 import http.client
@@ -13,14 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.harness import ROUNDS, asked
 
 TABLES, REQUESTS, PORT = 100_000, 40, 8151
 LISTS = (
-    "/tables/", "/tables/?q=table_0999", "/tables/?q=no-such-table", "/stores/", "/buckets/", "/backups/", "/jobs/",
-    "/audit/", "/alerts/", "/deadlines/", "/connections/",
+    "/tables/", "/tables/?q=table_0999", "/tables/?q=no-such-table", "/stores/", "/buckets/", "/backups/",
+    "/jobs/?size=20", "/audit/?size=20", "/alerts/", "/deadlines/", "/connections/",
 )  # fmt: skip
 PEER = "/admin/coordinator/deltatable/"
 
@@ -30,14 +31,14 @@ def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.lists_settings"
     with tempfile.TemporaryDirectory() as home:
         os.environ["LEVEE_HOME"] = home
-        cookie, table = _filled(asked("TABLES", TABLES))
+        cookie, *addresses = _filled(asked("TABLES", TABLES))
         with _gunicorn(cookie) as cpu_seconds:
             for clients in (1, 8):
-                _compare(cookie, [*LISTS, table], clients, cpu_seconds)
+                _compare(cookie, [*LISTS, *addresses], clients, cpu_seconds)
 
 
-def _filled(tables: int) -> tuple[str, str]:
-    """Fill a fresh database; return the cookie of somebody who sees all of it, and the page of one table."""
+def _filled(tables: int) -> tuple[str, str, str]:
+    """Fill a fresh database; return the cookie of somebody who sees all of it, the deepest page and that of a table."""
     import django
 
     django.setup()
@@ -49,6 +50,7 @@ def _filled(tables: int) -> tuple[str, str]:
     from benchmarks.large_lake import fill
     from coordinator.kept import compact
     from coordinator.models import DeltaTable
+    from coordinator.queries.table_list import SORTS, TableFilter, table_page
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
@@ -56,7 +58,9 @@ def _filled(tables: int) -> tuple[str, str]:
     compact()
     client = Client()
     client.force_login(User.objects.create_superuser("mara"))
-    return client.cookies["sessionid"].value, f"/tables/{DeltaTable.objects.filter(state='blocked').first().pk}/"  # type: ignore[union-attr]
+    deep = table_page(TableFilter(), SORTS[0], "", DeltaTable.objects.filter(gone_at=None).count() - 40).next_after
+    blocked = DeltaTable.objects.filter(state="blocked").values_list("pk", flat=True)[0]
+    return client.cookies["sessionid"].value, f"/tables/?after={deep}", f"/tables/{blocked}/"
 
 
 @contextmanager
@@ -101,25 +105,33 @@ def _cpu_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+@dataclass
+class Laps:
+    """CPU milliseconds a request by lap, requests a second by lap, and the wall milliseconds of each request."""
+
+    cpu: list[float] = field(default_factory=list)
+    rate: list[float] = field(default_factory=list)
+    walls: list[float] = field(default_factory=list)
+
+
 def _compare(cookie: str, addresses: list[str], clients: int, cpu_seconds: Callable[[], float]) -> None:
-    """A line for each address: CPU and wall a request, and its CPU in units of the peer's, by medians of the rounds."""
-    found: dict[str, list[tuple[float, float]]] = {address: [] for address in (PEER, *addresses)}
+    """Ask for every address in every round, A B then B A, and tell the medians; the first round warms up."""
+    found = {address: Laps() for address in (PEER, *addresses)}
     for number in range(asked("ROUNDS", ROUNDS) + 1):
         for address in list(found)[:: -1 if number % 2 else 1]:
-            lap = _lap(cookie, address, clients, cpu_seconds)
-            if number:  # the first warms up
-                found[address].append(lap)
+            _lap(cookie, address, clients, cpu_seconds, found[address] if number else Laps())
     _tell(found, clients)
 
 
-def _lap(cookie: str, address: str, clients: int, cpu_seconds: Callable[[], float]) -> tuple[float, float]:
-    """CPU and wall milliseconds a request."""
+def _lap(cookie: str, address: str, clients: int, cpu_seconds: Callable[[], float], laps: Laps) -> None:
     each = asked("REQUESTS", REQUESTS) // clients
 
     def work() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
         for _ in range(each):
+            began = time.perf_counter()
             _get(connection, address, cookie)
+            laps.walls.append((time.perf_counter() - began) * 1000)
 
     threads = [threading.Thread(target=work) for _ in range(clients)]
     before, began = cpu_seconds(), time.perf_counter()
@@ -128,16 +140,18 @@ def _lap(cookie: str, address: str, clients: int, cpu_seconds: Callable[[], floa
     for thread in threads:
         thread.join()
     requests = each * clients
-    return (cpu_seconds() - before) * 1000 / requests, (time.perf_counter() - began) * 1000 / requests
+    laps.cpu.append((cpu_seconds() - before) * 1000 / requests)
+    laps.rate.append(requests / (time.perf_counter() - began))
 
 
-def _tell(found: Mapping[str, list[tuple[float, float]]], clients: int) -> None:
+def _tell(found: Mapping[str, Laps], clients: int) -> None:
     print(f"\n{clients} client{'' if clients == 1 else 's'} (load {os.getloadavg()[0]:.1f})")
-    print(f"{'':44} {'CPU ms':>8} {'wall ms':>8} {'of the peer':>12}")
-    peer = statistics.median(cpu for cpu, _ in found[PEER])
+    print(f"{'':34} {'CPU ms':>7} {'of the peer':>11} {'requests/s':>10} {'of the peer':>11} {'p95 ms':>7}")
+    peer_cpu, peer_rate = (statistics.median(laps) for laps in (found[PEER].cpu, found[PEER].rate))
     for address, laps in found.items():
-        cpu, wall = (statistics.median(one[place] for one in laps) for place in (0, 1))
-        print(f"{address:44} {cpu:8.1f} {wall:8.1f} {cpu / peer:11.2f}x")
+        cpu, rate = statistics.median(laps.cpu), statistics.median(laps.rate)
+        p95 = statistics.quantiles(laps.walls, n=20)[-1]
+        print(f"{address[:34]:34} {cpu:7.1f} {cpu / peer_cpu:10.2f}x {rate:10.1f} {rate / peer_rate:10.2f}x {p95:7.1f}")
 
 
 if __name__ == "__main__":

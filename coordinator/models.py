@@ -343,7 +343,11 @@ class TableFinding(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["table", "key"], condition=Q(resolved_at=None), name="finding_open_once"),
         ]
-        indexes = [models.Index(fields=["code", "table"], condition=Q(resolved_at=None), name="finding_open_by_code")]
+        indexes = [
+            models.Index(
+                fields=["code", "-opened_at", "table"], condition=Q(resolved_at=None), name="finding_open_newest"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.code} {self.summary}"

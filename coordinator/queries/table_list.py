@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField
@@ -253,7 +253,7 @@ def commits_per_hour(table_ids: Sequence[int], now: datetime) -> dict[int, dict[
     commits = Commit.objects.filter(table_id__in=table_ids, modified_at__gte=since)
     counts: defaultdict[int, dict[datetime, int]] = defaultdict(dict)
     for table_id, text, number in commits.values_list("table_id", hour).annotate(number=Count("id")).order_by():
-        counts[table_id][datetime.strptime(text, "%Y-%m-%d %H").replace(tzinfo=UTC)] = number
+        counts[table_id][datetime.fromisoformat(f"{text}:00:00+00:00")] = number
     return counts
 
 
