@@ -22,6 +22,7 @@ class CoordinatorConfig(AppConfig):
 
         registry.in_modules.name(
             "coordinator.coordination.jobs",
+            "coordinator.exports",
             "coordinator.repairs.jobs",
             "coordinator.rescue.jobs",
             "coordinator.settings.jobs",

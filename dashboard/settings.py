@@ -83,7 +83,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # It pads each answer by a random number of bytes, and forms' tokens differ: no length tells a secret (BREACH).
-    "django.middleware.gzip.GZipMiddleware",
+    "dashboard.web.middleware.CompressionMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

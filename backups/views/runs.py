@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -54,7 +54,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 @require_safe
-def failures(request: HttpRequest, run_id: UUID) -> StreamingHttpResponse:
+def failures(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Every cause with its number of objects, as CSV."""
     found = _run(request, run_id)
     rows = (failure_document(group) for group in found.failures.all())

@@ -1,14 +1,13 @@
 """The tables list: filters and sort in the address, worst first, exported as it stands."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
 from coordinator.forms import TableFilterForm
 from coordinator.models import MECHANISM_WORDS, DeltaTable
@@ -20,7 +19,8 @@ from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import connections_of, current_connection, seen
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
 from dashboard.deadlines.queries import due_soon
-from dashboard.web.exports import export
+from dashboard.jobs.views import ask_for_file, large_list
+from dashboard.web.exports import export, is_large
 from dashboard.web.paging import SIZES, Sort, choose_size, choose_sort
 
 _NOTES = {
@@ -35,14 +35,22 @@ _NOTES = {
 }
 
 
-@require_safe
-def tables(request: HttpRequest) -> HttpResponseBase:
+@require_http_methods(["GET", "HEAD", "POST"])
+def tables(request: HttpRequest) -> HttpResponse:
+    """The list; ?format exports all of it, POST asks for the file of a long one."""
     form = TableFilterForm(request.GET)
     if not form.is_valid():
         return render(request, "coordinator/tables_refused.html", {"refusals": form.refusals()}, status=422)
     chosen = scoped(request, form.chosen())
     sort = choose_sort(SORTS, request.GET.get("sort", ""))
-    if request.GET.get("format") in {"csv", "json"}:
+    if request.method == "POST":
+        connection = connections_of(request).filter(name=chosen.connection).first()
+        params = {"wanted": asdict(chosen), "sort": sort.name}
+        return ask_for_file(request, "export-tables", "tables", connection, params)
+    if request.GET.get("format") in {"csv", "json", "jsonl"}:
+        chosen = queries.searched(chosen)
+        if is_large(queries.filtered(chosen)):
+            return large_list(request, "tables")
         return export(queries.export_rows(chosen, sort), request.GET["format"], "tables")
     context = _context(request, chosen, sort)
     if not _wants_rows_only(request):

@@ -21,6 +21,7 @@ class Role(StrEnum):
 
 
 PERMISSIONS: dict[str, Role] = {
+    "list.export": Role.VIEWER,
     "lake.observe": Role.OPERATOR,
     "job.cancel": Role.OPERATOR,
     "job.mark-seen": Role.OPERATOR,

@@ -10,7 +10,7 @@ _DONE = {
     "Plan": "planned", "Publish": "published", "Put": "put", "Raise": "raised", "Re-register": "re-registered",
     "Register": "registered", "Rehearse": "rehearsed", "Reject": "rejected", "Remove": "removed", "Repair": "repaired",
     "Replace": "replaced", "Republish": "republished", "Restore": "restored", "Run": "ran", "Set": "set",
-    "Sign": "signed", "Sweep": "swept", "Switch": "switched", "Type": "typed",
+    "Sign": "signed", "Sweep": "swept", "Switch": "switched", "Type": "typed", "Export": "exported",
 }  # fmt: skip
 """The first words of jobs' titles and of acts, once they are done."""
 
@@ -37,6 +37,7 @@ ACTS = {
     "lake.observe": "Observe",
     "lake.plan-upkeep": "Look at settings of",
     "lake.read-only": "Change the read-only mode of",
+    "list.export": "Export the list",
     "people.invite": "Make a link to a new password for",
     "people.manage": "Change the person",
     "store.change": "Change the store",

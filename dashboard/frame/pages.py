@@ -1,22 +1,22 @@
 """Pages of the shell itself: the vocabulary of states, the choice of the connection in scope, and the audit log."""
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import choose_connection, current_connection
 from dashboard.accounts.search import ONLY_ACTS, ONLY_TABLES, Search, SearchGroup, SearchHit, found
 from dashboard.accounts.views import safe_path
-from dashboard.audit.queries import OUTCOMES, AuditFilter, audit_page, export_rows
+from dashboard.audit.queries import OUTCOMES, AuditFilter, audit_entries, audit_page, export_rows
 from dashboard.audit.sentences import ACTS, act_in_words, says
 from dashboard.frame.context import Console
 from dashboard.jobs.models import Job
-from dashboard.web.exports import export
+from dashboard.jobs.views import ask_for_file, large_list
+from dashboard.web.exports import export, is_large
 from dashboard.web.paging import as_typed, choose_size
 from dashboard.web.states import ALERTS, JOBS, LAKE, MESSAGES, RUNS, VERSIONS
 
@@ -68,16 +68,20 @@ def scope(request: HttpRequest) -> HttpResponse:
     return redirect(safe_path(request.POST.get("next", "")) or "tables")
 
 
-@require_safe
-def audit(request: HttpRequest) -> HttpResponseBase:
+@require_http_methods(["GET", "HEAD", "POST"])
+def audit(request: HttpRequest) -> HttpResponse:
     """List what was done, newest first and one row an act; ?actor, action, target, outcome, text, since, until and show
-    narrow, ?after continues, ?format exports all that matches, row by row, oldest first.
+    narrow, ?after continues, ?format exports all that matches, oldest first; POST asks for the file of a long list.
 
     Context of `audit/list.html`: `page` (paging.Page of AuditEntry), `rows` (AuditEntry and what it says), `wanted`
     (AuditFilter), `actions` and `outcomes` (the choices of the two selects).
     """
     wanted = AuditFilter(**{field.name: as_typed(request.GET.get(field.name, "")) for field in fields(AuditFilter)})
+    if request.method == "POST":
+        return ask_for_file(request, "export-audit", "audit log", None, {"wanted": asdict(wanted)})
     if request.GET.get("format") in EXPORTS:
+        if is_large(audit_entries(wanted)):
+            return large_list(request, "audit log")
         return export(export_rows(wanted), request.GET["format"], "audit")
     wanted = replace(wanted, show=wanted.show if wanted.show in SHOWN else SHOWN[0])
     page = audit_page(wanted, request.GET.get("after", ""), choose_size(request.GET.get("size", "")))

@@ -11,11 +11,13 @@ class JobsConfig(AppConfig):
         from dashboard.accounts.scope import owned_by
         from dashboard.accounts.search import SearchKind
         from dashboard.accounts.search import register as register_search
+        from dashboard.jobs import registry
         from dashboard.jobs.beats import silent_queues
         from dashboard.jobs.models import Job
         from dashboard.jobs.queries import COUNTED
         from dashboard.web.health import ready_when
 
+        registry.in_modules.name("dashboard.jobs.exports")
         ready_when("workers", lambda now: not silent_queues(now))
         owned_by(job_id=lambda job_id: Job.objects.filter(pk=job_id).values_list("connection_id", flat=True))
         register(NavItem("Console", "Jobs", "jobs", "i-jobs", place=10, counted=COUNTED))

@@ -130,3 +130,13 @@ class WorkerBeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.queue} {self.at:%H:%M:%S}"
+
+
+class ExportPiece(models.Model):
+    """A part of the file that a job makes, compressed for itself; in the order of their keys they are the file."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="pieces")
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.pk}"

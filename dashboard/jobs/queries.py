@@ -31,8 +31,8 @@ MOST_FAILED = 20
 BARS = 40
 _TOLD = (*FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
 """Ends that say how the work went; one that was cancelled says nothing."""
-_LINKS = ("begun", "leads_to")
-"""Of a result: shown as links by the page."""
+_SHOWN_APART = ("begun", "leads_to", "sha256")
+"""Of a result: the page has a place of its own for them."""
 NEWEST = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
 
 
@@ -68,7 +68,7 @@ class StepRow:
 def facts_of(job: Job) -> list[tuple[str, object]]:
     """Return the single values of a job's result; what is a list or a table has a place of its own, or none."""
     shown = job.result.items()
-    return [(name, value) for name, value in shown if name not in _LINKS and not isinstance(value, list | dict)]
+    return [(name, value) for name, value in shown if name not in _SHOWN_APART and not isinstance(value, list | dict)]
 
 
 def jobs(wanted: JobFilter) -> QuerySet[Job]:

@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 from dashboard.accounts.actor import Actor
 from dashboard.jobs import lifecycle
 from dashboard.jobs.execution import record_outcome
+from dashboard.jobs.exports import prune_files
 from dashboard.jobs.models import Job, JobEvent, JobState
 
 UNCLAIMED_AFTER = timedelta(minutes=2)
@@ -30,6 +31,7 @@ def reap() -> None:
     deliver_unclaimed(now)
     lose_silent(now)
     prune_scheduled(now)
+    prune_files(now)
 
 
 def deliver(job_id: UUID, queue: str, previous: datetime | None = None) -> bool:

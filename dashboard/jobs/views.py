@@ -1,11 +1,13 @@
 """Pages of jobs."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_list_or_404, get_object_or_404, redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
@@ -13,11 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import current_connection, seen
+from dashboard.connections.models import Connection
 from dashboard.jobs import actions, queries
 from dashboard.jobs.context import SPARK_LOG
+from dashboard.jobs.exports import FORMS, KEPT_OF_A_PERSON, content_of, kept_until
 from dashboard.jobs.models import FAILED, Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
+from dashboard.web.exports import MOST_ROWS, headers
 from dashboard.web.paging import as_typed, choose_size
 
 POLL_SECONDS = 2
@@ -89,6 +94,41 @@ def job_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return HttpResponse("".join(lines), content_type="text/plain; charset=utf-8")
 
 
+def large_list(request: HttpRequest, name: str) -> HttpResponse:
+    """Say that a list is too long for one answer, and offer its file; 422, so that no program takes it for the list."""
+    form = request.GET.get("format", "")
+    context = {"name": name, "form": form, "in_words": FORMS.get(form, ""), "most": MOST_ROWS, "kept": KEPT_OF_A_PERSON}
+    return render(request, "jobs/large_list.html", context, status=422)
+
+
+def ask_for_file(
+    request: HttpRequest, kind: str, name: str, connection: Connection | None, params: Mapping[str, object]
+) -> HttpResponse:
+    """Queue the job that makes the file of a list, and show it; who asks for the same again meanwhile sees the same.
+
+    `connection` is the one that the list is narrowed to: who may not see it any more may not have the file.
+    """
+    form, label = request.POST.get("format", ""), request.get_full_path()
+    if form not in FORMS:
+        return large_list(request, name)
+    same = hashlib.sha256(f"{form} {label}".encode()).hexdigest()[:32]
+    target = actions.Target("export", f"{request.user.pk}-{same}", label)
+    title, work = f"Export the {name} as {FORMS[form]}", {**params, "form": form}
+    asked = actions.submit(Actor.from_request(request), kind, title, connection=connection, target=target, params=work)
+    return redirect("job", asked.pk)
+
+
+@require_safe
+def job_file(request: HttpRequest, job_id: UUID) -> HttpResponseBase:
+    """The file that a job made, for the person alone who asked for it, while they may see what the job is about."""
+    found = get_object_or_404(seen(request, Job), pk=job_id)
+    if found.requested_by_id != request.user.pk or kept_until(found) is None:
+        return render(request, "jobs/no_file.html", {"kept": KEPT_OF_A_PERSON}, status=404)
+    rows, length, sha256 = (found.result[name] for name in ("rows", "bytes", "sha256"))
+    told = headers(found.params["form"], found.kind, rows, length, bytes.fromhex(sha256))
+    return StreamingHttpResponse(content_of(found), headers=told)
+
+
 @require_POST
 def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Ask the job to stop, then show it: the fragment for htmx, the page otherwise."""
@@ -128,6 +168,8 @@ def _context(request: HttpRequest, job_id: UUID) -> dict[str, object]:
     return {
         "job": found,
         "headline": queries.headline_of(found),
+        "file_until": kept_until(found) if "sha256" in found.result else None,
+        "is_own": found.requested_by_id == request.user.pk,
         "usual": None if found.is_finished else queries.usual_length(found),
         "target_url": _target_url(found),
         "events": [event for event in shown if event.step != SPARK_LOG],

@@ -1,29 +1,50 @@
 """Exports of a list: the same query, whole, as CSV for spreadsheets, or JSON or JSON lines for programs."""
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
-from django.http import StreamingHttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse
 
 _KINDS = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "jsonl": "application/jsonl; charset=utf-8",
 }
+MOST_ROWS = 5_000
+"""Of a list that is answered at once; of more a job makes a file."""
 # What a spreadsheet may take for the beginning of a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def export(rows: Iterable[Mapping[str, Any]], form: str, name: str) -> StreamingHttpResponse:
-    """Stream `rows`, which all have the same keys, as a download called `name`; `form` is csv, json or jsonl."""
-    headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.{form}"'}
-    return StreamingHttpResponse(lines(rows, form, name), content_type=_KINDS[form], headers=headers)
+def is_large(rows: QuerySet[Any]) -> bool:
+    return rows.order_by()[MOST_ROWS : MOST_ROWS + 1].exists()
+
+
+def export(rows: Iterable[Mapping[str, Any]], form: str, name: str) -> HttpResponse:
+    """Answer `rows`, which all have the same keys, as a download called `name`; `form` is csv, json or jsonl."""
+    found = list(rows)
+    content = "".join(lines(found, form, name)).encode()
+    digest = hashlib.sha256(content).digest()
+    return HttpResponse(content, headers=headers(form, name, len(found), len(content), digest))
+
+
+def headers(form: str, name: str, rows: int, length: int, digest: bytes) -> dict[str, str]:
+    """Those of a download, by which a client sees a cut: its length, its digest (RFC 9530), its number of rows."""
+    return {
+        "Content-Type": _KINDS[form],
+        "Content-Disposition": f'attachment; filename="{file_name(name)}.{form}"',
+        "Content-Length": str(length),
+        "Repr-Digest": f"sha-256=:{base64.b64encode(digest).decode()}:",
+        "Levee-Rows": str(rows),
+    }
 
 
 def file_name(name: str) -> str:
@@ -54,12 +75,9 @@ def guarded(value: Any) -> Any:
 def _csv(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    iterator = iter(rows)
-    first = next(iterator, None)
-    if first is None:
-        return
-    writer.writerow(first.keys())
-    for row in chain([first], iterator):
+    for place, row in enumerate(rows):
+        if place == 0:
+            writer.writerow(row.keys())
         writer.writerow([guarded(value) for value in row.values()])
         yield buffer.getvalue()
         buffer.seek(0)

@@ -8,6 +8,7 @@ from django.contrib.messages import get_messages
 from django.contrib.messages.storage.base import BaseStorage
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
@@ -50,6 +51,13 @@ class HealthMiddleware:
         if request.path_info in HEALTH:
             request.get_host = lambda: "health"  # type: ignore[method-assign]
         return self.get_response(request)
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Compress what has no digest: that of a download is of its bytes as they are sent."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return response if response.has_header("Repr-Digest") else super().process_response(request, response)
 
 
 class PageHeadersMiddleware:

@@ -81,14 +81,19 @@ def as_typed(text: str) -> str:
 def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> Page[Row]:
     """Return up to `size` rows in the order of `sort`, beginning after the cursor `after` (empty: at the beginning)."""
     values = _read_cursor(queryset.model, sort, after)
-    ordered = queryset.order_by(*(_order(column) for column in sort.columns))
+    found = ordered(queryset, sort)
     if values is not None:
-        ordered = ordered.filter(_start(sort.columns[0], values[0]), _beyond(sort.columns, values))
-    rows = tuple(ordered[: size + 1])
+        found = found.filter(_start(sort.columns[0], values[0]), _beyond(sort.columns, values))
+    rows = tuple(found[: size + 1])
     has_more = len(rows) > size
     rows = rows[:size]
     next_after = _write_cursor(sort, rows[-1]) if has_more else ""
     return Page(rows=rows, next_after=next_after, is_first=values is None, size=size, sort=sort)
+
+
+def ordered(queryset: QuerySet[Row], sort: Sort) -> QuerySet[Row]:
+    """Return the rows in the order of `sort`."""
+    return queryset.order_by(*(_order(column) for column in sort.columns))
 
 
 def _order(column: Column) -> OrderBy:

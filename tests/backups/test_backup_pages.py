@@ -274,7 +274,7 @@ def test_a_failed_stage_does_not_repeat_the_sentence_of_its_run(viewer):
 
 def test_what_is_left_over_can_be_taken_along(viewer):
     answer = viewer.get(f"{address(make_gaps(make_plan()))}failures.csv")
-    lines = b"".join(answer.streaming_content).decode().splitlines()
+    lines = answer.content.decode().splitlines()
     assert lines[0] == "outcome,code,cause,objects,bytes,tables,worth_retry,examples"
     assert len(lines) == 3
 

@@ -249,7 +249,7 @@ def test_exports_hold_the_whole_query_and_csv_no_formulas(client: Client) -> Non
     make_table("s3a://lake/healthy/t")
 
     answers = {form: client.get(f"/tables/?state=pending&format={form}&size=20&sort=name") for form in ("csv", "json")}
-    sent = {form: b"".join(one.streaming_content).decode() for form, one in answers.items()}  # type: ignore[attr-defined]
+    sent = {form: one.content.decode() for form, one in answers.items()}
 
     rows, tables = list(csv.DictReader(io.StringIO(sent["csv"]))), json.loads(sent["json"])["tables"]
     assert (len(rows), len(tables)) == (61, 61)

@@ -50,7 +50,7 @@ RULES = {
     "scope": Rule(N, V, silent=True),
     "states": Rule(V, N),
     "find": Rule(V, N),
-    "audit": Rule(V, N),
+    "audit": Rule(V, V),
     # People.
     "people": Rule(A, N),
     "new-person": Rule(A, A, fresh=True),
@@ -62,6 +62,7 @@ RULES = {
     "job": Rule(V, N),
     "job-progress": Rule(V, N),
     "job-log": Rule(V, N),
+    "job-file": Rule(V, N),
     "job-cancel": Rule(N, O),
     "jobs-seen": Rule(N, O),
     # Alerts.
@@ -81,7 +82,7 @@ RULES = {
     "alert-recipient-delete": Rule(N, A, fresh=True),
     "deadlines": Rule(V, N),
     # Tables.
-    "tables": Rule(V, N),
+    "tables": Rule(V, V),
     "table": Rule(V, N),
     "table-verdict": Rule(V, N),
     "table-commits": Rule(V, N),

@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 WHO = {"stranger": None, "viewer": Role.VIEWER, "operator": Role.OPERATOR, "admin": Role.ADMIN}
 MODES = ("writable", "deployment read-only", "connection read-only")
+# A file is there for the person who asked for it, and for nobody else.
+NOT_THERE = (404, "job-file")
 NO_TOKEN_NEEDED = {"alert-stop"}
 # A session's own row. The page that welcomes keeps the link in it, out of the address.
 SESSION = {"accounts_signedin"}
@@ -83,7 +85,8 @@ def test_a_fragment_is_kept_from_whom_its_page_is_kept_from_and_clean(who: str) 
         if level < RULES[name].see and RULES[name].see is not Least.NOBODY:
             expected = 403 if level else 200
             return "" if visit.status == expected and (level or "/login/" in visit.location) else str(visit.status)
-        return _unclean(name, visit) if visit.status in {200, 405, 503} or visit.location else str(visit.status)
+        is_told = visit.status in {200, 405, 503} or visit.location or (visit.status, name) == NOT_THERE
+        return _unclean(name, visit) if is_told else str(visit.status)
 
     assert "\n".join(wrong(look)) == ""
 
@@ -131,10 +134,11 @@ def test_a_neighbour_does_nothing_to_it() -> None:
         if RULES[name].do is Least.NOBODY or name in OWN_PAGES:
             return ""
         visit = visitor.visit("post", world.path(name), world.data(name))
-        # The doctor examines the text that is posted to it, and knows nothing of anybody's connection there.
-        own = {"scope": {302}, "doctor": {200}}.get(name, {403, 404, 409, 422})
-        allowed = _to_a_neighbour(name) - {200} | own
-        return "" if visit.status in allowed and visit.wrote <= SESSION else f"{visit.status} {visit.wrote}"
+        # The doctor examines the text that is posted to it, and knows nothing of anybody's connection there; the file
+        # of the tables is one of the neighbour's own.
+        own = {"scope": {302}, "doctor": {200}, "tables": {302}}.get(name, {403, 404, 409, 422})
+        allowed, wrote = _to_a_neighbour(name) - {200} | own, SESSION | ({"jobs_job"} if name == "tables" else set())
+        return "" if visit.status in allowed and visit.wrote <= wrote else f"{visit.status} {visit.wrote}"
 
     assert "\n".join(wrong(look)) == ""
 
@@ -162,7 +166,7 @@ def _get(visitor: Visitor, world: World, name: str, level: Least) -> str:
         return refusal or _unclean(name, visit)
     if visit.wrote - (SESSION if name == "welcome" else set()):
         return f"GET wrote to {sorted(visit.wrote)}"
-    shows = visit.status == 200 or (visit.status, name) == (503, "readyz")
+    shows = visit.status == 200 or (visit.status, name) in {(503, "readyz"), NOT_THERE}
     leads_on = visit.status == 302 and name in {"home", "welcome", "login", "table-activity"}
     return _unclean(name, visit) if shows or leads_on else f"GET {visit.status} {visit.location}"
 

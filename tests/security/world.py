@@ -268,6 +268,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "new-person": {"name": "kim", "role": "viewer"},
     "person": {"role": "operator", "is_active": "on"},
     "scope": {"connection": "lake"},
+    "tables": {"format": "csv"},
+    "audit": {"format": "csv"},
     "alert": {"reason": "Known.", "hours": "4"},
     "alert-new-rule": RULE | {"name": "Narrow", "prefix": "s3a://lake/sales/"},
     "alert-rule": RULE,

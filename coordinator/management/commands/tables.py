@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.db.models import Q
 
 from coordinator.contract import TableLine
-from coordinator.documents import table_line
+from coordinator.documents import table_lines
 from coordinator.lookup import connection_named
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
@@ -24,7 +24,7 @@ class Command(JsonCommand):
         parser.add_argument("--gone", action="store_true", help="also tables that have vanished")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tables = DeltaTable.objects.select_related("connection", "store")
+        tables = DeltaTable.objects.all()
         if not options["gone"]:
             tables = tables.filter(gone_at=None)
         if options["state"]:
@@ -33,23 +33,15 @@ class Command(JsonCommand):
             tables = tables.filter(connection=connection_named(options["connection"]))
         if text := options["search"]:
             tables = tables.filter(Q(uri__icontains=text) | Q(name__icontains=text) | Q(delta_id__iexact=text))
-        lines = [table_line(table) for table in tables.order_by("state_rank", "name", "pk")]
+        lines = list(table_lines(tables.order_by("state_rank", "name", "pk")))
         self.emit(lines, _as_text(lines))
 
 
 def _as_text(lines: list[TableLine]) -> list[str]:
     if not lines:
         return ["No table matches. `levee observe` looks at the lake, `levee apply` declares where to look."]
-    return columns(
-        ("STATE", "PUBLISHED", "ACCEPTED", "THROUGH", "TABLE"),
-        [
-            (
-                line["state"],
-                line["published_version"],
-                line["accepted_version"],
-                line["store"] or line["mechanism"],
-                line["uri"],
-            )
-            for line in lines
-        ],
-    )
+    rows = [
+        (one["state"], one["published_version"], one["accepted_version"], one["store"] or one["mechanism"], one["uri"])
+        for one in lines
+    ]
+    return columns(("STATE", "PUBLISHED", "ACCEPTED", "THROUGH", "TABLE"), rows)

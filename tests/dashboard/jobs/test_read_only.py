@@ -28,6 +28,8 @@ READS = {
     "check-many-coordination",
     "check-permissions",
     "check-writer-test",
+    "export-audit",
+    "export-tables",
     "list-rescue",
     "observe",
     "observe-table",
