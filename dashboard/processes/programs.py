@@ -52,7 +52,7 @@ def beat(home: Path) -> Program:
     """The clock that ticks; its memory of the last ticks lies under LEVEE_HOME."""
     schedule = home / "beat" / "schedule"
     schedule.parent.mkdir(parents=True, exist_ok=True)
-    return Program("beat", (*_celery("beat"), f"--schedule={schedule}", "--pidfile=", "--loglevel=WARNING"))
+    return Program("beat", (*_celery("beat", ":clock"), f"--schedule={schedule}", "--pidfile=", "--loglevel=WARNING"))
 
 
 def command(name: str, *words: str) -> Program:
@@ -66,8 +66,8 @@ def _worker(name: str, queues: str, *options: str) -> Program:
     return Program(f"worker-{name}", command, _WITHOUT_ROOT_WARNING, queues=tuple(queues.split(",")))
 
 
-def _celery(verb: str) -> tuple[str, ...]:
-    return (*_python("celery"), "--quiet", "--app=dashboard.celery", verb)
+def _celery(verb: str, app: str = "") -> tuple[str, ...]:
+    return (*_python("celery"), "--quiet", f"--app=dashboard.celery{app}", verb)
 
 
 def _python(module: str) -> tuple[str, ...]:
