@@ -35,6 +35,7 @@ def web(port: int) -> Program:
         f"--threads={WEB_THREADS}",
         "--graceful-timeout=5",
         "--no-control-socket",
+        "--preload",
     )
     return Program("web", command)
 
