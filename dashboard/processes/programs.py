@@ -43,9 +43,9 @@ def web(port: int) -> Program:
 def workers() -> tuple[Program, ...]:
     """One worker for each kind of waiting: on the database, on AWS, on Spark."""
     return (
-        _worker("default", "default,alerts", "--pool=prefork", "--concurrency=1"),
+        _worker("default", "default,alerts", "--pool=threads", "--concurrency=1"),
         _worker("aws", "aws", "--pool=threads", f"--concurrency={AWS_THREADS}"),
-        _worker("spark", "spark", "--pool=prefork", "--concurrency=1"),
+        _worker("spark", "spark", "--pool=threads", "--concurrency=1"),
     )
 
 
