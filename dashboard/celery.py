@@ -7,6 +7,7 @@ from celery import Celery
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # a worker shows nobody what they find, and they import every page
 
 # Longer than any short task: Redis hands a message to a second worker when the first keeps it longer than this.
 VISIBILITY_TIMEOUT_SECONDS = 2 * 3600
@@ -59,3 +60,8 @@ app.conf.update(
 )
 app.autodiscover_tasks()
 app.autodiscover_tasks(related_name="ticks")
+app.autodiscover_tasks(["coordinator.settings"], related_name="ttl_ticks")
+
+clock = Celery("levee", fixups=(), set_as_current=False)
+"""What beat runs: the schedule alone, without Django and without the tasks."""
+clock.conf = app.conf

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.common_models import BaseModel
 from moto.moto_server import werkzeug_app
 from moto.moto_server.utilities import RegexConverter
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
@@ -93,8 +94,14 @@ class _AnyCharacter(RegexConverter):  # type: ignore[misc]  # moto comes without
         self.regex = f"(?s:{items[0]})"
 
 
+def _untracked(model: type, *_: Any, **__: Any) -> Any:
+    return object.__new__(model)
+
+
 def application() -> Application:
     """Return the whole sandbox as one WSGI application."""
+    # moto keeps every model it ever made for a page of its own, and makes one for each item that it answers with.
+    BaseModel.__new__ = staticmethod(_untracked)
     werkzeug_app.RegexConverter = _AnyCharacter
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
     rules = RuleBook()

@@ -13,6 +13,14 @@ AWS_THREADS = 8
 _WITHOUT_ROOT_WARNING = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
 
 
+# The sandbox reads and writes bodies of requests in many threads; these give back what it no longer holds.
+_GIVING_MEMORY_BACK = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+}
+
+
 def redis_server(server: Path, home: Path) -> Program:
     """The broker; the workers need it until they have ended."""
     return Program("redis", redis.command(server, home), stops_last=True)
@@ -21,7 +29,8 @@ def redis_server(server: Path, home: Path) -> Program:
 def sandbox(home: Path, port: int, *, spark: bool = True) -> Program:
     """The lake on this machine, with or without the tables that real Spark writes."""
     without = () if spark else ("--no-spark",)
-    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home), *without))
+    command = (*_python("sandbox"), "--port", str(port), "--home", str(home), *without)
+    return Program("sandbox", command, _GIVING_MEMORY_BACK)
 
 
 def web(port: int) -> Program:
@@ -35,6 +44,7 @@ def web(port: int) -> Program:
         f"--threads={WEB_THREADS}",
         "--graceful-timeout=5",
         "--no-control-socket",
+        "--preload",
     )
     return Program("web", command)
 
@@ -42,9 +52,9 @@ def web(port: int) -> Program:
 def workers() -> tuple[Program, ...]:
     """One worker for each kind of waiting: on the database, on AWS, on Spark."""
     return (
-        _worker("default", "default,alerts", "--pool=prefork", "--concurrency=1"),
+        _worker("default", "default,alerts", "--pool=threads", "--concurrency=1"),
         _worker("aws", "aws", "--pool=threads", f"--concurrency={AWS_THREADS}"),
-        _worker("spark", "spark", "--pool=prefork", "--concurrency=1"),
+        _worker("spark", "spark", "--pool=threads", "--concurrency=1"),
     )
 
 
@@ -52,7 +62,7 @@ def beat(home: Path) -> Program:
     """The clock that ticks; its memory of the last ticks lies under LEVEE_HOME."""
     schedule = home / "beat" / "schedule"
     schedule.parent.mkdir(parents=True, exist_ok=True)
-    return Program("beat", (*_celery("beat"), f"--schedule={schedule}", "--pidfile=", "--loglevel=WARNING"))
+    return Program("beat", (*_celery("beat", ":clock"), f"--schedule={schedule}", "--pidfile=", "--loglevel=WARNING"))
 
 
 def command(name: str, *words: str) -> Program:
@@ -66,8 +76,8 @@ def _worker(name: str, queues: str, *options: str) -> Program:
     return Program(f"worker-{name}", command, _WITHOUT_ROOT_WARNING, queues=tuple(queues.split(",")))
 
 
-def _celery(verb: str) -> tuple[str, ...]:
-    return (*_python("celery"), "--quiet", "--app=dashboard.celery", verb)
+def _celery(verb: str, app: str = "") -> tuple[str, ...]:
+    return (*_python("celery"), "--quiet", f"--app=dashboard.celery{app}", verb)
 
 
 def _python(module: str) -> tuple[str, ...]:
