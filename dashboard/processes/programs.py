@@ -13,14 +13,6 @@ AWS_THREADS = 8
 _WITHOUT_ROOT_WARNING = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
 
 
-# The sandbox reads and writes bodies of requests in many threads; these give back what it no longer holds.
-_GIVING_MEMORY_BACK = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_ARENA_MAX": "1",
-    "MALLOC_TRIM_THRESHOLD_": "65536",
-}
-
-
 def redis_server(server: Path, home: Path) -> Program:
     """The broker; the workers need it until they have ended."""
     return Program("redis", redis.command(server, home), stops_last=True)
@@ -29,8 +21,7 @@ def redis_server(server: Path, home: Path) -> Program:
 def sandbox(home: Path, port: int, *, spark: bool = True) -> Program:
     """The lake on this machine, with or without the tables that real Spark writes."""
     without = () if spark else ("--no-spark",)
-    command = (*_python("sandbox"), "--port", str(port), "--home", str(home), *without)
-    return Program("sandbox", command, _GIVING_MEMORY_BACK)
+    return Program("sandbox", (*_python("sandbox"), "--port", str(port), "--home", str(home), *without))
 
 
 def web(port: int) -> Program:

@@ -28,6 +28,12 @@ SAY_EVERY_SECONDS = 5.0
 EXAMINE_EVERY_SECONDS = 15.0
 FAILED = "failed: "
 """A process's line that begins so is said on the terminal too."""
+# For the C library: threads that wait most of the time share two heaps, and what is freed goes back to the system.
+_GIVING_MEMORY_BACK = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+}
 
 
 @dataclass(frozen=True)
@@ -127,8 +133,7 @@ class Supervisor:
                 said_at = now
 
     def _spawn(self, program: Program, *, stays: bool) -> _Running:
-        # Threads that wait most of the time need no heaps of their own, which are never given back.
-        environment = {"MALLOC_ARENA_MAX": "2", **os.environ, "PYTHONUNBUFFERED": "1", **program.environment}
+        environment = {**_GIVING_MEMORY_BACK, **os.environ, "PYTHONUNBUFFERED": "1", **program.environment}
         child = subprocess.Popen(
             ending_with_parent(program.command),
             cwd=CHECKOUT,
