@@ -78,6 +78,7 @@ class Job(models.Model):
             models.Index(fields=["state", "-created_at", "-id"], name="job_state_newest"),
             models.Index(fields=["target_type", "target_id", "-created_at"], name="job_target_newest"),
             models.Index(fields=["kind", "-created_at", "-id"], name="job_kind_newest"),
+            models.Index(fields=["requested_by_name", "kind", "-created_at", "-id"], name="job_asker_kind_newest"),
         ]
         constraints = [
             # Two of the same work on the same thing would only fight; the second click finds the first job.

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from django.core import signing
 from django.db import models
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Func, Q, QuerySet, Value
 from django.db.models.expressions import OrderBy
 
 Row = TypeVar("Row", bound=models.Model)
@@ -83,7 +83,7 @@ def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> P
     values = _read_cursor(queryset.model, sort, after)
     found = ordered(queryset, sort)
     if values is not None:
-        found = found.filter(_start(sort.columns[0], values[0]), _beyond(sort.columns, values))
+        found = found.filter(_after(queryset.model, sort.columns, values))
     rows = tuple(found[: size + 1])
     has_more = len(rows) > size
     rows = rows[:size]
@@ -100,6 +100,21 @@ def _order(column: Column) -> OrderBy:
     nulls_last = True if column.nullable else None
     field = F(column.field)
     return field.desc(nulls_last=nulls_last) if column.descending else field.asc(nulls_last=nulls_last)
+
+
+def _after(model: type[models.Model], columns: Sequence[Column], values: Sequence[Any]) -> Q:
+    """Say: the row comes after these values.
+
+    Where all columns run one way it compares rows, for which a database begins in its index at that very row; in
+    alternatives it finds the place of the first column alone.
+    """
+    if any(column.nullable for column in columns) or len({column.descending for column in columns}) > 1:
+        return _start(columns[0], values[0]) & _beyond(columns, values)
+    fields: list[models.Field[Any, Any]] = [model._meta.get_field(column.field) for column in columns]  # type: ignore[misc]
+    row = [Value(value, field) for value, field in zip(values, fields, strict=True)]
+    sides = (Func(*side, template="(%(expressions)s)") for side in ([column.field for column in columns], row))
+    joiner = " < " if columns[0].descending else " > "
+    return Q(Func(*sides, template="%(expressions)s", arg_joiner=joiner, output_field=models.BooleanField()))
 
 
 def _start(column: Column, value: Any) -> Q:
