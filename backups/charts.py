@@ -88,8 +88,8 @@ def _shape(kind: str) -> SafeString:
 def strip(
     runs: Iterable[DayOfRuns], schedule: Schedule | None, name: str, begun: datetime | None, now: datetime
 ) -> Strip:
-    """Thirty days to `now`. A day on which a run was due after `begun`, the plan's first run, and none came is drawn as
-    missed."""
+    """Thirty days to `now`. A day on which a run was due after `begun`, the first of `runs`, and none came is drawn as
+    missed: before it the plan may have been paused, or had no schedule."""
     first = now.date() - timedelta(days=DAYS - 1)
     by_day: defaultdict[date, list[DayOfRuns]] = defaultdict(list)
     for one in runs:

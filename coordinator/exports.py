@@ -2,7 +2,7 @@
 
 from coordinator.queries.table_list import SORTS, TableFilter, export_rows
 from dashboard.jobs.context import JobContext, JobFailed
-from dashboard.jobs.exports import ExportParams, make_file
+from dashboard.jobs.exports import QUEUE, ExportParams, make_file
 from dashboard.jobs.registry import job_kind
 from dashboard.web.paging import choose_sort
 
@@ -11,7 +11,7 @@ class TableExportParams(ExportParams):
     sort: str
 
 
-@job_kind("export-tables", verb="list.export", changes_lake=False)
+@job_kind("export-tables", queue=QUEUE, verb="list.export", changes_lake=False)
 def export_tables(context: JobContext, params: TableExportParams) -> str:
     chosen = TableFilter(**{**params["wanted"], "only": tuple(params["wanted"]["only"])})
     connection = context.job.connection

@@ -49,6 +49,7 @@ def plans_in_scope(connection: Connection | None) -> QuerySet[Plan]:
 
 def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
     """The cards of these plans, in as many queries as one takes."""
+    lately = Q(created_at__gte=now - timedelta(days=DAYS + 1))
     runs = Run.objects.filter(plan=OuterRef("pk")).order_by("-created_at", "-id")
     arrived = Inventory.objects.filter(plan=OuterRef("pk"), state=InventoryState.ARRIVED).order_by("-name")
     found = list(
@@ -57,6 +58,7 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
             active_run=Subquery(runs.filter(state__in=ACTIVE).values("pk")[:1]),
             newest_copy=Subquery(runs.copies().order_by("-cut_off", "-created_at").values("pk")[:1]),
             begun_at=Subquery(runs.order_by("created_at").values("created_at")[:1]),
+            first_drawn=Subquery(runs.filter(lately).order_by("created_at").values("created_at")[:1]),
             arrived=Subquery(arrived.values("pk")[:1]),
         )
     )
@@ -72,7 +74,7 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
             by_key.get(plan.active_run),
             age_of(plan, by_key.get(plan.newest_copy), plan.begun_at, now),
             inventories.get(plan.arrived),
-            strip(drawn[plan.pk], None if plan.paused else schedule_of(plan), plan.name, plan.begun_at, now),
+            strip(drawn[plan.pk], None if plan.paused else schedule_of(plan), plan.name, plan.first_drawn, now),
             sums.get(plan.pk, _NOTHING),
             now,
         )

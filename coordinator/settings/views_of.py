@@ -1,5 +1,6 @@
 """What pages and commands show of stores and buckets beyond their settings, from the records alone."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict, cast
@@ -89,9 +90,15 @@ def expiry_facts(store: CommitStore, now: datetime | None = None) -> ExpiryFacts
 
 
 def judged_lifecycle(bucket: Bucket) -> LifecycleView:
-    """That of the bucket's last judgement, which a page has without looking at each table."""
+    """That of the bucket's last judgement, which a page has without looking at each table.
+
+    While the bucket cannot be read nothing judges it again; what another release kept may have other fields.
+    """
     kept = bucket.facts.get("lifecycle")
-    return kept_view(kept) if kept else lifecycle_view(bucket)
+    if kept and bucket.error_at is None:
+        with suppress(KeyError, TypeError):
+            return kept_view(kept)
+    return lifecycle_view(bucket)
 
 
 def lifecycle_view(bucket: Bucket, now: datetime | None = None) -> LifecycleView:

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
@@ -44,7 +44,8 @@ def tables(request: HttpRequest) -> HttpResponse:
     chosen = scoped(request, form.chosen())
     sort = choose_sort(SORTS, request.GET.get("sort", ""))
     if request.method == "POST":
-        connection = connections_of(request).filter(name=chosen.connection).first()
+        named = chosen.connection
+        connection = get_object_or_404(connections_of(request), name=named) if named else None
         params = {"wanted": asdict(chosen), "sort": sort.name}
         return ask_for_file(request, "export-tables", "tables", connection, params)
     if request.GET.get("format") in {"csv", "json", "jsonl"}:

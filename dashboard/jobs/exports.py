@@ -24,6 +24,9 @@ FORMS = {"csv": "CSV", "jsonl": "JSON lines"}
 PIECE_BYTES = 512 * 1024
 KEPT_FOR = timedelta(hours=24)
 KEPT_OF_A_PERSON = 5
+"""Files; no more are made for a person at a time."""
+QUEUE = "aws"
+"""Its worker has threads; that of the default queue has one, which the clock and the alerts need."""
 
 
 class ExportParams(TypedDict):
@@ -31,7 +34,7 @@ class ExportParams(TypedDict):
     form: str  # One of FORMS
 
 
-@job_kind("export-audit", verb="list.export", changes_lake=False)
+@job_kind("export-audit", queue=QUEUE, verb="list.export", changes_lake=False)
 def export_audit(context: JobContext, params: ExportParams) -> str:
     return make_file(context, export_rows(AuditFilter(**params["wanted"])), params["form"])
 
@@ -70,9 +73,9 @@ def kept_until(job: Job) -> datetime | None:
 
 
 def content_of(job: Job) -> Iterator[bytes]:
-    """Yield the bytes of a file; each piece is a query of its own, so that nothing is open while a client is slow."""
-    for piece in job.pieces.order_by("pk").values_list("pk", flat=True):
-        yield gzip.decompress(job.pieces.values_list("content", flat=True).get(pk=piece))
+    """The bytes of a file; each piece is a query of its own, so that nothing is open while a client is slow."""
+    pieces = list(job.pieces.order_by("pk").values_list("pk", flat=True))
+    return (gzip.decompress(job.pieces.values_list("content", flat=True).get(pk=piece)) for piece in pieces)
 
 
 def prune_files(now: datetime) -> None:

@@ -1,6 +1,7 @@
 """Pages of jobs."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from dashboard.connections.models import Connection
 from dashboard.jobs import actions, queries
 from dashboard.jobs.context import SPARK_LOG
 from dashboard.jobs.exports import FORMS, KEPT_OF_A_PERSON, content_of, kept_until
-from dashboard.jobs.models import FAILED, Job, JobState
+from dashboard.jobs.models import ACTIVE, FAILED, Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
 from dashboard.web.exports import MOST_ROWS, headers
@@ -94,11 +95,11 @@ def job_log(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return HttpResponse("".join(lines), content_type="text/plain; charset=utf-8")
 
 
-def large_list(request: HttpRequest, name: str) -> HttpResponse:
+def large_list(request: HttpRequest, name: str, *, is_busy: bool = False) -> HttpResponse:
     """Say that a list is too long for one answer, and offer its file; 422, so that no program takes it for the list."""
     form = request.GET.get("format", "")
     context = {"name": name, "form": form, "in_words": FORMS.get(form, ""), "most": MOST_ROWS, "kept": KEPT_OF_A_PERSON}
-    return render(request, "jobs/large_list.html", context, status=422)
+    return render(request, "jobs/large_list.html", context | {"is_busy": is_busy}, status=422)
 
 
 def ask_for_file(
@@ -109,9 +110,11 @@ def ask_for_file(
     `connection` is the one that the list is narrowed to: who may not see it any more may not have the file.
     """
     form, label = request.POST.get("format", ""), request.get_full_path()
-    if form not in FORMS:
-        return large_list(request, name)
-    same = hashlib.sha256(f"{form} {label}".encode()).hexdigest()[:32]
+    same = hashlib.sha256(json.dumps([form, params], sort_keys=True).encode()).hexdigest()[:32]
+    others = Job.objects.filter(kind=kind, requested_by=request.user.pk, state__in=ACTIVE)
+    is_busy = others.exclude(target_id=f"{request.user.pk}-{same}").count() >= KEPT_OF_A_PERSON
+    if is_busy or form not in FORMS:
+        return large_list(request, name, is_busy=is_busy)
     target = actions.Target("export", f"{request.user.pk}-{same}", label)
     title, work = f"Export the {name} as {FORMS[form]}", {**params, "form": form}
     asked = actions.submit(Actor.from_request(request), kind, title, connection=connection, target=target, params=work)

@@ -73,6 +73,8 @@ def counts_of(items: Iterable[NavItem], connection: int | None) -> dict[str, Nav
     """What each of these entries counts, by its address: one query for all of them."""
     counting = [item for item in items if item.counted]
     numbers: dict[str, dict[str, int]] = {item.url_name: {} for item in counting}
+    if not numbers:
+        return {}
     with database.cursor() as cursor:
         cursor.execute(*_statement(tuple(numbers), connection))
         for name, key, number in cursor.fetchall():

@@ -1,17 +1,20 @@
 """Capacity advice, expiry and the reach of lifecycle rules, from the records alone."""
 
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 
-from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Entry
+from coordinator.models import Bucket, Commit, CommitStore, Entry
 from coordinator.observation.settings_of_aws import _ttl_since, judge_bucket_again
 from coordinator.observation.storable import clean_json
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
 from coordinator.settings.capacity import advise
 from coordinator.settings.rule_reach import forecast, view_of_rules
 from coordinator.settings.views_of import capacity_advice, expiry_facts, judged_lifecycle, lifecycle_view
-from tests.builders.lake import make_bucket, make_store, make_table
+from dashboard.accounts.roles import Role
+from tests.builders.lake import make_bucket, make_commit, make_store, make_table
+from tests.builders.people import signed_in
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -162,15 +165,26 @@ def test_the_view_counts_rules_tables_and_unfinished_uploads(store):
     assert (view.count, view.left, view.tables, view.without_rule, view.multipart_rule) == (2, 998, 1, 0, True)
 
 
-def test_a_page_has_the_view_of_the_last_judgement_without_the_tables(store):
-    make_table(store=store)
+def test_a_page_has_the_view_of_the_last_judgement_without_the_tables(store, monkeypatch):
+    make_commit(make_table(store=store), 1)
     bucket = make_bucket(facts={"lifecycle_rules": [rule("sales/", 30), rule("", 1, Status="Disabled")]})
     then = lifecycle_view(bucket, NOW)
     judge_bucket_again(bucket, NOW)
-    DeltaTable.objects.all().delete()
+    monkeypatch.setattr("coordinator.settings.views_of.tables_in", None)
 
     kept = judged_lifecycle(Bucket.objects.get(pk=bucket.pk))
 
     assert clean_json(kept) == clean_json(then)
-    assert (kept.tables, kept.rules[0].first_bites_at) == (1, then.rules[0].first_bites_at)
+    assert kept.rules[0].first_bites_at == then.rules[0].first_bites_at is not None
     assert kept.rules[0].state is then.rules[0].state
+    assert then.rules[0].sentence in unescape(signed_in(Role.VIEWER).get(f"/buckets/{bucket.pk}/").content.decode())
+
+
+@pytest.mark.parametrize("changed", [{"error_at": NOW}, {"facts": {"lifecycle_rules": [], "lifecycle": {"rules": []}}}])
+def test_a_view_that_nothing_keeps_up_or_that_has_other_fields_is_made_anew(store, changed):
+    bucket = make_bucket(facts={"lifecycle_rules": []})
+    judge_bucket_again(bucket, NOW)
+    make_table(store=store)
+    Bucket.objects.update(**changed)
+
+    assert judged_lifecycle(Bucket.objects.get(pk=bucket.pk)).tables == 1

@@ -162,3 +162,12 @@ def test_a_row_of_an_export_is_the_line_of_the_commands() -> None:
     sent = signed_in(Role.VIEWER).get("/tables/?format=json").json()["tables"]
     assert sent == printed("tables")
     assert [{name: printed("table", line["uri"])[name] for name in line} for line in sent] == sent
+
+
+def test_a_person_has_five_files_made_at_a_time_and_the_same_one_once(client: Client) -> None:
+    asked = [client.post(f"/tables/?q=t{place}", {"format": "csv"})["Location"] for place in (*range(5), 0)]
+    assert len(set(asked)) == 5 == Job.objects.count()
+    refused = client.post("/tables/?q=t9", {"format": "csv"})
+    assert (refused.status_code, Job.objects.count()) == (422, 5)
+    assert "5 files are being made for you" in refused.content.decode()
+    assert client.post("/tables/?connection=no-such", {"format": "csv"}).status_code == 404
