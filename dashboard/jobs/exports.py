@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from dashboard.audit.queries import AuditFilter, export_rows
 from dashboard.jobs.context import JobContext
-from dashboard.jobs.models import FINISHED, ExportPiece, Job, JobState
+from dashboard.jobs.models import ACTIVE, FINISHED, ExportPiece, Job, JobState
 from dashboard.jobs.registry import job_kind
 from dashboard.web.exports import lines
 from dashboard.web.text import file_size
@@ -64,6 +64,11 @@ def _pieces(rows: Iterable[str]) -> Iterator[tuple[bytes, int]]:
             waiting.clear()
     if waiting or not count:  # also a file without a row is one
         yield bytes(waiting), count
+
+
+def others_under_way(kind: str, person: int | None, target: str) -> int:
+    """How many files of a kind are being made for a person, beside that of a target."""
+    return Job.objects.filter(kind=kind, requested_by=person, state__in=ACTIVE).exclude(target_id=target).count()
 
 
 def kept_until(job: Job) -> datetime | None:

@@ -19,8 +19,8 @@ from dashboard.accounts.scope import current_connection, seen
 from dashboard.connections.models import Connection
 from dashboard.jobs import actions, queries
 from dashboard.jobs.context import SPARK_LOG
-from dashboard.jobs.exports import FORMS, KEPT_OF_A_PERSON, content_of, kept_until
-from dashboard.jobs.models import ACTIVE, FAILED, Job, JobState
+from dashboard.jobs.exports import FORMS, KEPT_OF_A_PERSON, content_of, kept_until, others_under_way
+from dashboard.jobs.models import FAILED, Job, JobState
 from dashboard.jobs.queries import JobFilter
 from dashboard.jobs.registry import kind_names
 from dashboard.web.exports import MOST_ROWS, headers
@@ -111,8 +111,7 @@ def ask_for_file(
     """
     form, label = request.POST.get("format", ""), request.get_full_path()
     same = hashlib.sha256(json.dumps([form, params], sort_keys=True).encode()).hexdigest()[:32]
-    others = Job.objects.filter(kind=kind, requested_by=request.user.pk, state__in=ACTIVE)
-    is_busy = others.exclude(target_id=f"{request.user.pk}-{same}").count() >= KEPT_OF_A_PERSON
+    is_busy = others_under_way(kind, request.user.pk, f"{request.user.pk}-{same}") >= KEPT_OF_A_PERSON
     if is_busy or form not in FORMS:
         return large_list(request, name, is_busy=is_busy)
     target = actions.Target("export", f"{request.user.pk}-{same}", label)
