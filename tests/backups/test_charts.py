@@ -54,12 +54,12 @@ def test_a_card_draws_its_runs_on_the_day_they_were_due_and_links_the_worst():
     plan, now = make_plan(), timezone.now()
     made = [make_run(plan, state, age=timedelta(days=2)) for state in ("complete", "complete", "failed")]
     Run.objects.filter(pk=made[2].pk).update(due_at=now - timedelta(days=3))
-    make_run(make_plan("another"), "failed", age=timedelta(days=2))
+    make_run(make_plan("another"), "failed", age=timedelta(days=90))  # nothing tells that it was scheduled since
+    another, drawn = (card.strip for card in cards_of(Plan.objects.order_by("name"), now))
 
-    cells = cards_of(Plan.objects.filter(pk=plan.pk), now)[0].strip.cells
-
-    assert (cells[-4].kind, cells[-4].run) == ("failed", str(made[2].pk))
-    assert cells[-3].kind == "complete"
-    assert cells[-3].run in {str(made[0].pk), str(made[1].pk)}
-    assert cells[-3].title.endswith("2 of 2 runs copied")
-    assert f'/{made[2].pk}/"' in cards_of(Plan.objects.filter(pk=plan.pk), now)[0].strip.drawn
+    assert {cell.kind for cell in another.cells} == {"none"}
+    assert [cell.kind for cell in drawn.cells[-4:-2]] == ["failed", "complete"]
+    assert drawn.cells[-4].run == str(made[2].pk)
+    assert drawn.cells[-3].run in {str(made[0].pk), str(made[1].pk)}
+    assert drawn.cells[-3].title.endswith("2 of 2 runs copied")
+    assert f'/{made[2].pk}/"' in drawn.drawn
