@@ -152,11 +152,13 @@ def filtered(chosen: TableFilter) -> "QuerySet[DeltaTable]":
 
 
 def _exact(chosen: TableFilter) -> dict[str, Any]:
-    """What has to be equal, of DeltaTable and TableCount alike."""
+    """What has to be equal, of DeltaTable and TableCount alike. The connection is looked up, not joined: for the order
+    of a list a database then reads the index that begins with it."""
+    connection = Connection.objects.filter(name=chosen.connection).values("pk")[:1]
     exact = {
         "mechanism": chosen.mechanism,
         "bucket": chosen.bucket,
-        "connection__name": chosen.connection,
+        "connection": chosen.connection and connection,
         "store": chosen.store,
     }
     return {field: value for field, value in exact.items() if value}

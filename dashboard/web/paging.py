@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from django.core import signing
 from django.db import models
-from django.db.models import F, Func, Q, QuerySet, Value
+from django.db.models import F, Func, QuerySet, Value
 from django.db.models.expressions import OrderBy
 
 Row = TypeVar("Row", bound=models.Model)
@@ -30,7 +30,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """A total order that a list offers under `key`; its last column is unique and never null.
+    """A total order that a list offers under `key`: all columns run one way, the first alone may be nullable, the last
+    is unique.
 
     `descending` says that it runs against the order it was declared with, which `?sort=-key` asks for.
     """
@@ -81,14 +82,11 @@ def as_typed(text: str) -> str:
 def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> Page[Row]:
     """Return up to `size` rows in the order of `sort`, beginning after the cursor `after` (empty: at the beginning)."""
     values = _read_cursor(queryset.model, sort, after)
-    found = ordered(queryset, sort)
-    if values is not None:
-        found = found.filter(_after(queryset.model, sort.columns, values))
-    rows = tuple(found[: size + 1])
+    rows = _rows_after(queryset, sort, values, size + 1)
     has_more = len(rows) > size
     rows = rows[:size]
     next_after = _write_cursor(sort, rows[-1]) if has_more else ""
-    return Page(rows=rows, next_after=next_after, is_first=values is None, size=size, sort=sort)
+    return Page(rows=tuple(rows), next_after=next_after, is_first=values is None, size=size, sort=sort)
 
 
 def ordered(queryset: QuerySet[Row], sort: Sort) -> QuerySet[Row]:
@@ -102,43 +100,35 @@ def _order(column: Column) -> OrderBy:
     return field.desc(nulls_last=nulls_last) if column.descending else field.asc(nulls_last=nulls_last)
 
 
-def _after(model: type[models.Model], columns: Sequence[Column], values: Sequence[Any]) -> Q:
-    """Say: the row comes after these values.
+def _rows_after(queryset: QuerySet[Row], sort: Sort, values: Sequence[Any] | None, number: int) -> list[Row]:
+    """Return the next rows in order. Unknown values are read apart, after the known ones: an index of PostgreSQL has
+    them at the wrong end for one of the two directions."""
+    first, rest = sort.columns[0], sort.columns[1:]
+    if not first.nullable:
+        return list(_part(queryset, sort.columns, values)[:number])
+    rows: list[Row] = []
+    if values is None or values[0] is not None:
+        known = queryset.filter(**{f"{first.field}__isnull": False})
+        rows = list(_part(known, (replace(first, nullable=False), *rest), values)[:number])
+        values = None
+    if len(rows) < number:
+        unknown = queryset.filter(**{f"{first.field}__isnull": True})
+        rows += _part(unknown, rest, values and values[1:])[: number - len(rows)]
+    return rows
 
-    Where all columns run one way it compares rows, for which a database begins in its index at that very row; in
-    alternatives it finds the place of the first column alone.
-    """
-    if any(column.nullable for column in columns) or len({column.descending for column in columns}) > 1:
-        return _start(columns[0], values[0]) & _beyond(columns, values)
-    fields: list[models.Field[Any, Any]] = [model._meta.get_field(column.field) for column in columns]  # type: ignore[misc]
+
+def _part(queryset: QuerySet[Row], columns: Sequence[Column], values: Sequence[Any] | None) -> QuerySet[Row]:
+    """The rows after these values, in order. Rows are compared, for which a database begins in its index at that very
+    row; in alternatives it finds the place of the first column alone."""
+    found = queryset.order_by(*map(_order, columns))
+    if values is None:
+        return found
+    fields: list[models.Field[Any, Any]] = [queryset.model._meta.get_field(column.field) for column in columns]  # type: ignore[misc]
     row = [Value(value, field) for value, field in zip(values, fields, strict=True)]
     sides = (Func(*side, template="(%(expressions)s)") for side in ([column.field for column in columns], row))
     joiner = " < " if columns[0].descending else " > "
-    return Q(Func(*sides, template="%(expressions)s", arg_joiner=joiner, output_field=models.BooleanField()))
-
-
-def _start(column: Column, value: Any) -> Q:
-    """Say where an index on the first column may begin; databases do not find that in the alternatives of `_beyond`."""
-    if value is None:
-        return Q(**{f"{column.field}__isnull": True})
-    return Q() if column.nullable else Q(**{f"{column.field}__{'lte' if column.descending else 'gte'}": value})
-
-
-def _beyond(columns: Sequence[Column], values: Sequence[Any]) -> Q:
-    """Say: the first column lies beyond its value, or equals it and the rest lies beyond theirs."""
-    column, value = columns[0], values[0]
-    beyond = _beyond_one(column, value)
-    if len(columns) == 1:
-        return beyond
-    same = Q(**{f"{column.field}__isnull": True}) if value is None else Q(**{column.field: value})
-    return beyond | (same & _beyond(columns[1:], values[1:]))
-
-
-def _beyond_one(column: Column, value: Any) -> Q:
-    if value is None:
-        return Q(pk__in=[])
-    beyond = Q(**{f"{column.field}__{'lt' if column.descending else 'gt'}": value})
-    return beyond | Q(**{f"{column.field}__isnull": True}) if column.nullable else beyond
+    beyond = Func(*sides, template="%(expressions)s", arg_joiner=joiner, output_field=models.BooleanField())
+    return found.filter(beyond)
 
 
 def _write_cursor(sort: Sort, row: models.Model) -> str:
