@@ -4,7 +4,8 @@ import argparse
 import fcntl
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from typing import Any, TypeVar, cast
 
@@ -62,6 +63,7 @@ class JsonCommand(BaseCommand):
     """
 
     requires_system_checks: Sequence[str] = []  # type: ignore[assignment]  # the checks need templates and cost 0.3 s
+    brings_database_up_to_date = True
     as_json = False
     _called_from_command_line: bool = False  # set by BaseCommand; its stubs do not know it
 
@@ -88,7 +90,8 @@ class JsonCommand(BaseCommand):
 
     def _execute(self, *args: Any, **options: Any) -> str | None:
         try:
-            ensure_migrated()
+            if self.brings_database_up_to_date:
+                ensure_migrated()
             return super().execute(*args, **options)
         except (PermissionDenied, Refused) as error:
             raise Failed(str(error)) from error
@@ -136,10 +139,17 @@ def ensure_migrated() -> None:
     """
     if connection.vendor != "sqlite" or not _is_behind():
         return
-    with open(settings.LEVEE_HOME / "migrate.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with migrating_alone():
         if _is_behind():
             call_command("migrate", interactive=False, verbosity=0)
+
+
+@contextmanager
+def migrating_alone() -> Iterator[None]:
+    """Wait until no other process of this LEVEE_HOME migrates, and let none begin."""
+    with open(settings.LEVEE_HOME / "migrate.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _is_behind() -> bool:

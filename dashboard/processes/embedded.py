@@ -8,15 +8,17 @@ from pathlib import Path
 
 import urllib3
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connections
 from urllib3.exceptions import HTTPError
 
+from dashboard.commands import migrating_alone
 from dashboard.connections.access import SANDBOX
 from dashboard.connections.signals import lake_emptied
 from dashboard.processes import programs, redis
 from dashboard.processes.hung import replace_hung
 from dashboard.processes.lock import RunError, free_port, home_lock, require_free
-from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people, prepare_console
+from dashboard.processes.sandbox_people import close_sandbox, ensure_sandbox_people
 from dashboard.processes.supervisor import Supervisor
 from dashboard.web.health import redis_answers
 
@@ -76,7 +78,14 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
     if choices.with_sandbox:
         _start_sandbox(choices, supervisor)
     with supervisor.step("The database and the files of the pages are up to date"):
-        password = _prepare(choices, supervisor)
+        with migrating_alone():
+            code = supervisor.run_once(programs.command("migrate", "--no-input", "--verbosity=0"))
+        if code != 0:
+            raise RunError("The database cannot be brought up to date.")
+        if supervisor.stopping:
+            return
+        call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+        password = _people(choices, supervisor)
     with supervisor.step("The web process answers"):
         for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
             supervisor.start(program)
@@ -92,16 +101,15 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
         supervisor.say_last(address)
 
 
-def _prepare(choices: Choices, supervisor: Supervisor) -> str:
-    """Bring the database up to date and let the sandbox's people in, or keep them out; returns their password.
+def _people(choices: Choices, supervisor: Supervisor) -> str:
+    """Let the sandbox's people in, or keep them out; returns their password.
 
     What rests on the sandbox's last lake is told that it is gone.
     """
     folder = choices.home / "sandbox"
     try:
-        prepare_console()
         if choices.with_sandbox:
-            lake_emptied.send(_prepare, connection=SANDBOX)
+            lake_emptied.send(_people, connection=SANDBOX)
             return ensure_sandbox_people(folder / "sign-in")
         if closed := close_sandbox(folder):
             supervisor.say(

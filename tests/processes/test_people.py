@@ -7,7 +7,7 @@ from dashboard.accounts.access import role_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import PersonChange, change_person
 from dashboard.accounts.roles import Role
-from dashboard.processes.preparation import close_sandbox, ensure_sandbox_people
+from dashboard.processes.sandbox_people import close_sandbox, ensure_sandbox_people
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.postgres("constraints")]
 

@@ -243,7 +243,7 @@ def test_nothing_else_checks_a_password() -> None:
     assert found == {
         ("door.py", "authenticate"),
         ("forms.py", "check_password"),
-        ("preparation.py", "check_password"),
+        ("sandbox_people.py", "check_password"),
     }
 
 

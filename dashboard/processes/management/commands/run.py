@@ -17,6 +17,8 @@ from dashboard.processes.supervisor import Supervisor
 class Command(JsonCommand):
     """Run the console, its workers, Redis and the sandbox lake until Ctrl-C."""
 
+    brings_database_up_to_date = False  # a process of its own does: what migrations load would stay in this one
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--no-sandbox", action="store_true", help="without the sandbox lake (or LEVEE_SANDBOX=0)")
         parser.add_argument("--no-spark", action="store_true", help="a sandbox lake without the tables of real Spark")

@@ -1,24 +1,11 @@
-"""What the processes find in place: the database's tables, the collected static files, the sandbox's people."""
+"""The people of the sandbox, whom the processes find in place, or kept out."""
 
 import secrets
 from pathlib import Path
 
-from django.core.management import call_command
-from django.db import Error as DatabaseFault
-
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.people import PersonChange, change_person, find_person
 from dashboard.accounts.roles import Role
-from dashboard.processes.lock import RunError
-
-
-def prepare_console() -> None:
-    """Bring the database and the static files up to date; RunError: the database cannot be reached or migrated."""
-    try:
-        call_command("migrate", interactive=False, verbosity=0)
-    except DatabaseFault as error:
-        raise RunError(f"The database cannot be brought up to date: {' '.join(str(error).split())}") from error
-    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
 
 
 def ensure_sandbox_people(password_file: Path) -> str:
