@@ -25,7 +25,7 @@ LARGE = (
 TABLES = 2_000  # and as many jobs, twice as many audit rows, 11,000 commits, 8,000 entries
 LISTS = (
     "/tables/", "/tables/?sort=-last&size=200", "/tables/?state=pending", "/tables/?state=unpublished",
-    "/tables/?state=gone", "/tables/?connection=prod", "/tables/?connection=account-1", "/tables/?mechanism=log_store", "/tables/?bucket=lake",
+    "/tables/?state=gone", "/tables/?connection=prod", "/tables/?mechanism=log_store", "/tables/?bucket=lake",
     "/tables/?q=orders", "/tables/?q=zzz", "/stores/", "/buckets/", "/connections/",
     "/backups/", "/jobs/", "/jobs/?state=failed", "/audit/", "/audit/?show=all", "/alerts/", "/alerts/?state=resolved",
     "/alerts/messages/", "/deadlines/",

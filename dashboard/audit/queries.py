@@ -87,7 +87,7 @@ def audit_entries(wanted: AuditFilter) -> QuerySet[AuditEntry]:
     if wanted.show == "looks":
         rows = rows.filter(action__in=LOOKS)
     elif wanted.show == "acts":
-        # Values, not EXISTS: PostgreSQL answers that from a list of all rows, these by an index for each row of the page.
+        # Values, not EXISTS: PostgreSQL answers that from a list of all rows, these by an index for each row shown.
         ends = (Subquery(rows_of.exclude(outcome="requested").values("pk")[:1]) for rows_of in _of_one_act())
         rows = rows.exclude(action__in=LOOKS).alias(end=Coalesce(*ends)).exclude(outcome="requested", end__isnull=False)
     if wanted.text:

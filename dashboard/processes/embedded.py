@@ -82,10 +82,8 @@ def _start(choices: Choices, supervisor: Supervisor) -> None:
             code = supervisor.run_once(programs.command("migrate", "--no-input", "--verbosity=0"))
         if code != 0:
             raise RunError("The database cannot be brought up to date.")
-        if supervisor.stopping:
-            return
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
-        password = _people(choices, supervisor)
+        password = "" if supervisor.stopping else _people(choices, supervisor)
     with supervisor.step("The web process answers"):
         for program in (programs.web(choices.port), *programs.workers(), programs.beat(choices.home)):
             supervisor.start(program)
