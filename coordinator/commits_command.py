@@ -10,12 +10,12 @@ from coordinator.coordination.actions import REHEARSED, act_on_many, rehearse
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import MANY, rehearsal_of
 from coordinator.coordination.contract import ManyCommitsJob, ManyCommitsJson, RehearsalJson
-from coordinator.lookup import connection_named
 from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import MOST_TABLES, many_selection
 from coordinator.queries.table_list import ManySelection, TableFilter
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
+from dashboard.connections.lookup import connection_named
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 

@@ -1,4 +1,4 @@
-"""Finding what a command names: connections, tables, stores and buckets; a name that fits nothing is said at once."""
+"""Finding what a command names: tables, stores and buckets; a name that fits nothing is said at once."""
 
 from typing import TypeVar
 
@@ -6,37 +6,11 @@ from django.db.models import Model, QuerySet
 
 from coordinator.models import Bucket, CommitStore, DeltaTable
 from dashboard.commands import Failed, UsageError
+from dashboard.connections.lookup import connection_named
 from dashboard.connections.models import Connection
 from lake.delta.uri import TableUri, places_meant
 
 Row = TypeVar("Row", bound=Model)
-
-
-def connections() -> list[Connection]:
-    """All connections. Raises Failed where none is declared."""
-    found = list(Connection.objects.all())
-    if not found:
-        raise Failed("No connection is declared: write [connections.NAME] into a file for `levee apply`.")
-    return found
-
-
-def connection_named(name: str) -> Connection:
-    """Return the connection. Raises UsageError naming those there are."""
-    found = Connection.objects.filter(name=name).first()
-    if found is None:
-        known = ", ".join(Connection.objects.values_list("name", flat=True)) or "none yet"
-        raise UsageError(f"No connection is called {name!r}. Declared: {known}.")
-    return found
-
-
-def only_connection(name: str | None) -> Connection:
-    """The connection of a name, or the only one there is. Raises Failed, or UsageError where several are meant."""
-    if name is not None:
-        return connection_named(name)
-    found = connections()
-    if len(found) > 1:
-        raise UsageError("Several connections are declared: add --connection NAME.")
-    return found[0]
 
 
 def place_of(uri: str) -> TableUri:

@@ -35,10 +35,11 @@ from coordinator.coordination.releases import RELEASES, release_named
 from coordinator.coordination.session_conf import MECHANISMS
 from coordinator.coordination.writer_configs import writer_config_of_store, writer_config_of_table
 from coordinator.coordination.writer_policies import place_of_store, place_of_table, policy_of
-from coordinator.lookup import connection_named, find_store, find_table, place_of
+from coordinator.lookup import find_store, find_table, place_of
 from coordinator.models import CommitStore, DeltaTable
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
+from dashboard.connections.lookup import connection_named
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism

@@ -7,13 +7,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.lookup import connection_named, find_store, find_table
+from coordinator.lookup import find_store, find_table
 from coordinator.protocols.verdict import Severity
 from coordinator.queries.writers import observed_of_store, observed_of_table
 from coordinator.writers.doctor import Examination, WriterFinding, examine
 from coordinator.writers.pairs import MOST_BYTES, PasteRefused
 from coordinator.writers.session import ObservedPlace
 from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.lookup import connection_named
 
 
 class Command(JsonCommand):

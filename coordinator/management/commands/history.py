@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from coordinator.contract import HistoryJson
 from coordinator.history_chart import Window, moment
-from coordinator.lookup import connection_named, find_table
+from coordinator.lookup import find_table
 from coordinator.protocols.deadlines import read_moment
 from coordinator.queries.history import MOST, document, events_of, listed
 from dashboard.commands import JsonCommand, UsageError, columns
+from dashboard.connections.lookup import connection_named
 
 
 class Command(JsonCommand):

@@ -7,9 +7,10 @@ from django.core.management.base import CommandParser
 from coordinator.actions import observe_lake, observe_table
 from coordinator.contract import ObserveJob, ObserveJson
 from coordinator.documents import document
-from coordinator.lookup import connection_named, connections, find_table, known_place
+from coordinator.lookup import find_table, known_place
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.lookup import connection_named, connections
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.queries import error_of

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordinator.lookup import only_connection
 from coordinator.queries.connections import FeatureLines, feature_lines, role_trust
 from coordinator.settings.actions import check_permissions
 from coordinator.settings.iam_names import NEW_STORES
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.lookup import only_connection
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 

@@ -17,13 +17,14 @@ from changes.commands import (
 from changes.documents import PlanDocument, RefusalDocument
 from coordinator.actions import plan_repairs, repair, repair_many
 from coordinator.contract import RepairJson
-from coordinator.lookup import connection_named, find_table
+from coordinator.lookup import find_table
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import joined
 from coordinator.repairs.fresh import Subject
 from coordinator.repairs.kinds.re_register import PATH_SCHEME
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
+from dashboard.connections.lookup import connection_named
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import SCHEMES
 

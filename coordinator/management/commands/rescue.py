@@ -21,7 +21,7 @@ from changes.commands import (
 )
 from changes.documents import PlanDocument, RefusalDocument
 from coordinator.contract import CopiesJson, CopyLine, RestoreJson
-from coordinator.lookup import connection_named, connections, find_table
+from coordinator.lookup import find_table
 from coordinator.models import DeltaTable
 from coordinator.rescue.actions import (
     ListRescueResult,
@@ -34,6 +34,7 @@ from coordinator.rescue.actions import (
 from coordinator.rescue.copies import place_of_copy
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError, columns
+from dashboard.connections.lookup import connection_named, connections
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job, JobState
 

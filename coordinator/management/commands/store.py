@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 
 from coordinator.contract import MigrationDocument, StoreJson, TtlDocument
 from coordinator.documents import moment, store_document
-from coordinator.lookup import find_store, only_connection
+from coordinator.lookup import find_store
 from coordinator.models import CommitStore
 from coordinator.protocols.stores import COMMIT_COORDINATOR, LOG_STORE
 from coordinator.settings.actions import cancel_ttl_migration
@@ -17,6 +17,7 @@ from coordinator.settings_commands import SettingsCommand, or_usage_error
 from coordinator.settings_forms import store_change, store_creation
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Options, UsageError, document_of
+from dashboard.connections.lookup import only_connection
 
 ACTS = {
     "capacity": ChangeCapacity.ACT,

@@ -6,8 +6,9 @@ from django.core.management.base import CommandParser
 
 from coordinator.contract import EntryDocument, TableJson
 from coordinator.documents import table_document
-from coordinator.lookup import connection_named, find_table
+from coordinator.lookup import find_table
 from dashboard.commands import JsonCommand, columns
+from dashboard.connections.lookup import connection_named
 
 
 class Command(JsonCommand):

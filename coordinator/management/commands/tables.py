@@ -7,10 +7,10 @@ from django.db.models import Q
 
 from coordinator.contract import TableLine
 from coordinator.documents import table_lines
-from coordinator.lookup import connection_named
 from coordinator.models import DeltaTable
 from coordinator.protocols.verdict import State
 from dashboard.commands import JsonCommand, columns
+from dashboard.connections.lookup import connection_named
 
 
 class Command(JsonCommand):
