@@ -39,8 +39,11 @@ _RFC_1924 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&
 _TO_RFC_1924 = str.maketrans(_Z85, _RFC_1924)
 _UUID_CHARACTERS = 20
 _ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(/.*)", re.DOTALL)
-_WANTED = ("protocol", "add.path", "add.deletionVector", "remove.path", "remove.deletionTimestamp")
-_COLUMNS = (*_WANTED, "remove.deletionVector", "sidecar.path")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_=-][A-Za-z0-9_=.-]*/)*[A-Za-z0-9_=-][A-Za-z0-9_=.-]*", re.ASCII)
+"""A relative path as nearly all are: without an escape, a scheme or a dotted part."""
+_ADD = ("add.path", "add.size", "add.deletionVector")
+_REMOVE = ("remove.path", "remove.deletionTimestamp", "remove.deletionVector")
+_COLUMNS = ("protocol", "metaData.id", *_ADD, *_REMOVE, "sidecar.path")
 
 
 class LogUnreadable(Exception):
@@ -50,7 +53,8 @@ class LogUnreadable(Exception):
 class FileAction(NamedTuple):
     """An add or a remove. `path` is the log's own text, `vector` the deletion vector's as {"storageType", …} or None.
 
-    `removed_at` is epoch milliseconds, None for an add and for a remove that does not say.
+    `removed_at` is epoch milliseconds, None for an add and for a remove that does not say; `size` is an add's bytes,
+    None where it does not say.
     """
 
     version: int
@@ -58,12 +62,28 @@ class FileAction(NamedTuple):
     path: str
     removed_at: int | None
     vector: dict[str, Any] | None
+    size: int | None = None
 
 
 class Sidecar(NamedTuple):
     """A file of a V2 checkpoint below `_sidecars/`, by the log's own text."""
 
     path: str
+
+
+class TableId(NamedTuple):
+    """The id that a `metaData` action gives the table: another one is another table."""
+
+    id: str
+
+
+class CommitTime(NamedTuple):
+    """When a commit says that it was made, in epoch milliseconds: its in-commit timestamp, else its writer's clock."""
+
+    at: int
+
+
+LogAction = FileAction | Sidecar | TableId | CommitTime
 
 
 class Located(NamedTuple):
@@ -77,7 +97,7 @@ class Located(NamedTuple):
     is_absolute: bool
 
 
-def commit_files(version: int, data: bytes) -> Iterator[FileAction | Sidecar]:
+def commit_files(version: int, data: bytes) -> Iterator[LogAction]:
     """The file actions of a commit, or of a V2 checkpoint in JSON. Raises LogUnreadable."""
     if not data.strip():
         raise LogUnreadable(f"The commit of version {version} is empty.")
@@ -86,7 +106,7 @@ def commit_files(version: int, data: bytes) -> Iterator[FileAction | Sidecar]:
             yield from _of_line(version, number, line)
 
 
-def checkpoint_files(version: int, file: BinaryIO) -> Iterator[FileAction | Sidecar]:
+def checkpoint_files(version: int, file: BinaryIO) -> Iterator[LogAction]:
     """The file actions of a checkpoint, or of a sidecar, in Parquet, a few rows in memory. Raises LogUnreadable."""
     # Not at the top, so that what reads commits alone, or nothing yet, goes without.
     import pyarrow as pa
@@ -109,6 +129,9 @@ def located(path: str, root: str, bucket: str) -> Located:
 
     Paths are percent-encoded; as some writers left that out, the key as it stands counts as well.
     """
+    if _PLAIN.fullmatch(path):
+        key = f"{root}/{path}" if root else path
+        return Located(key, (key,), is_absolute=False)
     absolute = _ABSOLUTE.fullmatch(path)
     if absolute is not None:
         scheme, authority, rest = absolute[1].lower(), absolute[2] or "", absolute[3]
@@ -150,7 +173,7 @@ def vector_id(vector: dict[str, Any] | None) -> str:
     return f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}@{vector.get('offset')}"
 
 
-def _of_line(version: int, number: int, line: bytes) -> Iterator[FileAction | Sidecar]:
+def _of_line(version: int, number: int, line: bytes) -> Iterator[LogAction]:
     try:
         action = orjson.loads(line)
         if not isinstance(action, dict):
@@ -160,16 +183,25 @@ def _of_line(version: int, number: int, line: bytes) -> Iterator[FileAction | Si
         raise LogUnreadable(f"Line {number} of version {version} is not one whole action.") from error
 
 
-def _actions(version: int, row: dict[str, Any]) -> Iterator[FileAction | Sidecar]:
+def _actions(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
     add, remove, sidecar = row.get("add"), row.get("remove"), row.get("sidecar")
     if add is not None and (path := _path(version, add)):
-        yield FileAction(version, True, path, None, _vector(version, add))
+        yield FileAction(version, True, path, None, _vector(version, add), _whole_number(add.get("size")))
     if remove is not None and (path := _path(version, remove)):
-        yield FileAction(version, False, path, _moment(remove), _vector(version, remove))
+        yield FileAction(version, False, path, _whole_number(remove.get("deletionTimestamp")), _vector(version, remove))
     if sidecar is not None and (path := _path(version, sidecar)):
         yield Sidecar(path)
     if (protocol := row.get("protocol")) is not None:
         _require_known(protocol)
+    if (metadata := row.get("metaData")) is not None and isinstance(metadata.get("id"), str):
+        yield TableId(metadata["id"])
+    if (info := row.get("commitInfo")) is not None and (at := _made_at(info)) is not None:
+        yield CommitTime(at)
+
+
+def _made_at(info: dict[str, Any]) -> int | None:
+    in_commit = _whole_number(info.get("inCommitTimestamp"))
+    return _whole_number(info.get("timestamp")) if in_commit is None else in_commit
 
 
 def _path(version: int, action: dict[str, Any]) -> str:
@@ -179,9 +211,8 @@ def _path(version: int, action: dict[str, Any]) -> str:
     return path
 
 
-def _moment(remove: dict[str, Any]) -> int | None:
-    at = remove.get("deletionTimestamp")
-    return at if type(at) is int and 0 <= at <= MAX_VERSION else None
+def _whole_number(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= MAX_VERSION else None
 
 
 def _vector(version: int, action: dict[str, Any]) -> dict[str, Any] | None:

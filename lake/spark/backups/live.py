@@ -15,6 +15,7 @@ from lake.delta.checksum import read_checksum
 from lake.delta.facts import LogListing, LogObject
 from lake.delta.file_actions import (
     FileAction,
+    LogAction,
     LogUnreadable,
     Sidecar,
     checkpoint_files,
@@ -184,13 +185,13 @@ def _actions(logs: Logs, row: dict[str, Any], body: bytes) -> Iterator[FileActio
     for found in _of_checkpoint(logs, row["table"], name, row["size"], version):
         if isinstance(found, FileAction):
             yield found
-        else:
+        elif isinstance(found, Sidecar):
             sidecar = found.path.rpartition("/")[2]
             below = _of_checkpoint(logs, row["table"], f"{SIDECAR_FOLDER}{sidecar}", None, version)
             yield from (one for one in below if isinstance(one, FileAction))
 
 
-def _of_checkpoint(logs: Logs, table: str, name: str, size: int | None, version: int) -> Iterator[FileAction | Sidecar]:
+def _of_checkpoint(logs: Logs, table: str, name: str, size: int | None, version: int) -> Iterator[LogAction]:
     key = _log(table) + name
     if name.endswith(".json"):
         return commit_files(version, logs.s3.get(logs.bucket, key).data)

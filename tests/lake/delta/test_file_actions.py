@@ -7,16 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lake.delta.file_actions import (
+    CommitTime,
     FileAction,
     LogUnreadable,
     Sidecar,
+    TableId,
     checkpoint_files,
     commit_files,
     located,
     vector_id,
     vector_path,
 )
-from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, metadata, protocol, remove
+from tests.builders.delta import UUID, add, checkpoint_bytes, commit_bytes, commit_info, metadata, protocol, remove
 
 BUCKET = "lake"
 
@@ -25,10 +27,12 @@ def keys(path, root="a/t"):
     return located(path, root, BUCKET).keys
 
 
-def test_a_commit_gives_its_adds_and_removes_with_their_time():
+def test_a_commit_gives_its_time_and_its_adds_and_removes_with_theirs():
     gone = {"remove": {"path": "b", "deletionTimestamp": 7}}
-    assert list(commit_files(3, commit_bytes(commit_info(), add("a"), gone, remove("c")))) == [
-        FileAction(3, True, "a", None, None),
+    info = commit_info(in_commit_timestamp=9, timestamp=5)
+    assert list(commit_files(3, commit_bytes(info, add("a", 11), gone, remove("c")))) == [
+        CommitTime(9),
+        FileAction(3, True, "a", None, None, 11),
         FileAction(3, False, "b", 7, None),
         FileAction(3, False, "c", remove("c")["remove"].get("deletionTimestamp"), None),
     ]
@@ -36,9 +40,10 @@ def test_a_commit_gives_its_adds_and_removes_with_their_time():
 
 def test_a_checkpoint_gives_the_same_from_parquet():
     gone = {"remove": {"path": "b", "deletionTimestamp": 7}}
-    data = checkpoint_bytes(protocol(), metadata(), add("a"), gone)
+    data = checkpoint_bytes(protocol(), metadata(), add("a", 11), gone)
     assert list(checkpoint_files(3, io.BytesIO(data))) == [
-        FileAction(3, True, "a", None, None),
+        TableId(UUID),
+        FileAction(3, True, "a", None, None, 11),
         FileAction(3, False, "b", 7, None),
     ]
 
