@@ -157,3 +157,41 @@ class InventoryJson(TypedDict):
     state: Annotated[str, "succeeded | queued"]
     message: str
     result: Mapping[str, object]
+
+
+class BlockedDocument(TypedDict):
+    """A file that versions lack, up to `version`."""
+
+    version: int
+    key: Annotated[str, "lake/orders/part-0.parquet"]
+    reason: Annotated[str, "it is not in the backup"]
+
+
+class PointJson(TypedDict):
+    """A table of a backup: the newest version that can be restored, and in `ranges` all of them, both ends included.
+
+    `anchored`: each object of its log was found equal to the source's. `accepted_version` is the newest of the source's
+    log, or, without a source, of the log in the backup. `blocked` are up to 1,000 of `blocked_total`.
+    """
+
+    plan: Annotated[str | None, "nightly"]
+    table: Annotated[str, "s3a://vault/lake/orders"]
+    incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]
+    state: Annotated[str, "proven | behind | unprovable"]
+    sentence: str
+    anchored: bool
+    version: Annotated[int | None, 41]
+    committed_at: datetime | None
+    accepted_version: Annotated[int | None, 42]
+    ranges: Annotated[list[tuple[int, int]], [[0, 12], [15, 41]]]
+    blocked: list[BlockedDocument]
+    blocked_total: Annotated[int, 1]
+    files: Annotated[int, 460]
+    bytes: Annotated[int, 123456]
+    problems: Annotated[list[str], ["00000000000000000013.json: Line 2 of version 13 is not one whole action."]]
+
+
+class ProveJson(TypedDict):
+    """`prove URI --json`."""
+
+    points: list[PointJson]

@@ -20,7 +20,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "doctor": "Say what is wrong with the settings of a writer, and correct them.",
         "writer-test": "Prove through a writer's own session that its commits take the lock.",
     },
-    "Backups": {"backup": "Show backup plans and their runs; start, approve, stop and repeat runs."},
+    "Backups": {
+        "backup": "Show backup plans and their runs; start, approve, stop and repeat runs.",
+        "prove": "Say which versions of which tables a backup restores, Levee's or not.",
+    },
     "The console": {
         "run": "Run the console, its workers, Redis and a sandbox lake on this machine until Ctrl-C.",
         "apply": "Declare connections, watched prefixes, commit stores and backup plans from a TOML file.",

@@ -1,0 +1,75 @@
+"""`levee prove URI`: which versions of which tables a backup restores, by its objects alone."""
+
+from contextlib import ExitStack
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from backups.contract import PointJson, ProveJson
+from backups.models import Plan
+from backups.points.documents import UNANCHORED, lines_of, point_document
+from backups.points.proving import Source, prove_copy
+from dashboard.commands import Failed, JsonCommand, UsageError
+from dashboard.connections.access import EndpointNotAllowed, lake_access
+from dashboard.connections.lookup import only_connection
+from lake.aws.access import open_lake
+from lake.aws.errors import AwsError
+from lake.backup.objects import BucketPrefix, place_of
+from lake.delta.uri import TableUri
+
+
+class Command(JsonCommand):
+    """Read every log below a place, and compare what each version needs with what is there; changes nothing.
+
+    Exit 1 where a table cannot be restored at its newest version.
+    """
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("uri", help="s3a://bucket/prefix of the backup, of a part of it, or of one table")
+        parser.add_argument("--plan", metavar="P", help="whose backup it is: each log has to be equal to the source's")
+        parser.add_argument("--connection", metavar="NAME", help="without --plan: where several are declared")
+
+    def handle(self, *args: Any, uri: str, plan: str | None, connection: str | None, **options: Any) -> None:
+        try:
+            points = _of_plan(uri, plan) if plan else _of_connection(uri, connection)
+        except (AwsError, EndpointNotAllowed) as error:
+            raise Failed(str(error)) from error
+        lines = [line for point in points for line in lines_of(point)]
+        self.emit(ProveJson(points=points), lines or [f"There is no Delta table below {uri}."])
+        if points and not plan:
+            self.note(UNANCHORED)
+        if unproven := sum(point["state"] != "proven" for point in points):
+            raise Failed(f"{unproven:,} of {len(points):,} tables cannot be restored at the newest version.")
+        if not points:
+            raise Failed("Nothing was proven.")
+
+
+def _of_connection(uri: str, name: str | None) -> list[PointJson]:
+    place = _place(uri)
+    with open_lake(lake_access(only_connection(name))) as lake:
+        return [point_document(table, place, None) for table in prove_copy(lake.s3, place, "", None)]
+
+
+def _of_plan(uri: str, name: str) -> list[PointJson]:
+    plan = Plan.objects.select_related("connection", "vault_connection").filter(name=name).first()
+    if plan is None:
+        raise UsageError(f"There is no plan {name!r}: `levee backup plans` lists them.")
+    asked, destination = _place(uri), place_of(plan.destination)
+    if not asked.prefix.startswith(destination.prefix):
+        raise UsageError(f"{uri} does not lie in the destination of {name}, {plan.destination}.")
+    # Of a destination with one bucket for each snapshot, the URI says which.
+    place, within = BucketPrefix(asked.bucket, destination.prefix), asked.prefix[len(destination.prefix) :]
+    with ExitStack() as stack:
+        vault, lake = (
+            stack.enter_context(open_lake(lake_access(one))) for one in (plan.vault_connection, plan.connection)
+        )
+        source = Source(lake.s3, place_of(plan.source).bucket)
+        return [point_document(table, place, name) for table in prove_copy(vault.s3, place, within, source)]
+
+
+def _place(uri: str) -> BucketPrefix:
+    try:
+        return place_of(TableUri.parse(uri).s3a)
+    except ValueError as error:
+        raise UsageError(str(error)) from error

@@ -1,0 +1,84 @@
+"""A backup as it lies in S3: the logs of its tables, and the size of every other object."""
+
+import io
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ObjectSummary
+from lake.aws.s3 import S3
+from lake.backup.objects import BucketPrefix
+from lake.delta.facts import LogListing
+from lake.delta.file_actions import LogUnreadable
+from lake.delta.listing import read_listing
+
+LOG = "_delta_log/"
+AT_ONCE = 64
+"""Objects of a log that are in memory together."""
+
+
+@dataclass
+class BackupObjects:
+    """The objects below a place. `logs` are those of each table's log by the table's root, a key without the place's
+    prefix ("" for the place itself); `sizes` are the bytes of all others by their keys, of the same kind."""
+
+    place: BucketPrefix
+    logs: dict[str, list[ObjectSummary]] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def listing(self, root: str) -> LogListing:
+        """The log of a table, sorted into what each object is."""
+        return read_listing(self.logs[root], self.place.prefix + log_of(root), folders_listed=True)
+
+
+def log_of(root: str) -> str:
+    """The folder of a table's log by the table's root."""
+    return f"{root}/{LOG}" if root else LOG
+
+
+def read_copy(s3: S3, place: BucketPrefix, within: str) -> BackupObjects:
+    """List the place, or what of it begins with `within`. A table within another one belongs to the outer one.
+
+    Raises AwsError.
+    """
+    copy = BackupObjects(place)
+    for page in s3.list(place.bucket, place.prefix + within):
+        for found in page.objects:
+            key = found.key[len(place.prefix) :]
+            before, log, _ = f"/{key}".partition(f"/{LOG}")
+            if log:
+                copy.logs.setdefault(before[1:], []).append(found)
+            else:
+                copy.sizes[key] = found.size
+    return copy
+
+
+@dataclass(frozen=True)
+class StoredLog:
+    """A table's log in S3, read by the threads of `pool`."""
+
+    s3: S3
+    bucket: str
+    folder: str
+    pool: ThreadPoolExecutor
+
+    def bodies(self, names: Sequence[str]) -> Iterator[bytes | LogUnreadable]:
+        for start in range(0, len(names), AT_ONCE):
+            yield from self.pool.map(self.body, names[start : start + AT_ONCE])
+
+    def open(self, name: str) -> BinaryIO:
+        body = self.body(name)
+        if isinstance(body, LogUnreadable):
+            raise body
+        return io.BytesIO(body)
+
+    def body(self, name: str) -> bytes | LogUnreadable:
+        """The object whole, or that it is not there. Raises AwsError."""
+        try:
+            return self.s3.get(self.bucket, self.folder + name).data
+        except AwsError as error:
+            if error.code != "NoSuchKey":
+                raise
+            return LogUnreadable(f"{name} is not there.")

@@ -1,0 +1,70 @@
+"""A proven table as the JSON and the lines that `levee prove` prints."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from backups.contract import PointJson
+from backups.points.proving import ProvenTable
+from lake.backup.objects import BucketPrefix
+from lake.delta.restorable import REASONS
+from lake.delta.state import EPOCH
+
+MOST_SHOWN = 10
+UNANCHORED = "No source to compare its log with: a log of two tables that contradicts itself in nothing looks the same."
+
+
+def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) -> PointJson:
+    """What of the table can be restored, and what not."""
+    proof, newest = table.proof, table.proof.newest
+    at = newest.committed_at if newest else None
+    return PointJson(
+        plan=plan,
+        table=place.below(table.root).uri.rstrip("/"),
+        incarnation=newest.table_id if newest else "",
+        state=_state(table),
+        sentence=_sentence(table),
+        anchored=table.is_anchored,
+        version=newest.version if newest else None,
+        committed_at=None if at is None else EPOCH + timedelta(milliseconds=at),
+        accepted_version=table.accepted,
+        ranges=list(proof.ranges),
+        blocked=[{"version": one.last, "key": one.key, "reason": REASONS[one.reason]} for one in proof.blocked],
+        blocked_total=proof.blocked_total,
+        files=newest.files if newest else 0,
+        bytes=newest.bytes if newest else 0,
+        problems=[f"{problem.place}: {problem.reason}" for problem in proof.problems],
+    )
+
+
+def _state(table: ProvenTable) -> str:
+    newest = table.proof.newest
+    if newest is None or table.accepted is None:
+        return "unprovable"
+    return "proven" if newest.version >= table.accepted else "behind"
+
+
+def _sentence(table: ProvenTable) -> str:
+    """What its state means, in one sentence or two."""
+    newest, accepted = table.proof.newest, table.accepted
+    where = "the source" if table.is_anchored else "its log in the backup"
+    if accepted is None:
+        return "The source has no log of it: no version can be compared." if table.is_anchored else "It has no log."
+    if newest is None:
+        return f"No version can be restored; {where} is at version {accepted:,}."
+    if newest.version < accepted:
+        return f"Version {newest.version:,} can be restored; {where} is at version {accepted:,}."
+    return f"Version {newest.version:,}, the newest of {where}, can be restored."
+
+
+def lines_of(point: PointJson) -> Iterator[str]:
+    """A table for people."""
+    yield f"{point['state'].upper():10}  {point['table']}"
+    yield f"  {point['sentence']}"
+    if point["ranges"]:
+        ranges = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in point["ranges"])
+        yield f"  Restorable: {ranges}. {point['files']:,} files, {point['bytes']:,} bytes at the newest."
+    for one in point["blocked"][:MOST_SHOWN]:
+        yield f"  Up to version {one['version']}: {one['key']}: {one['reason']}."
+    if point["blocked_total"] > MOST_SHOWN:
+        yield f"  {point['blocked_total'] - MOST_SHOWN:,} more files are lacking: --json names up to 1,000."
+    yield from (f"  {problem}" for problem in point["problems"])

@@ -1,0 +1,78 @@
+"""Proving the tables of a backup, with or without the source that their logs have to be equal to."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from backups.points.copies import BackupObjects, StoredLog, log_of, read_copy
+from lake.aws.s3 import S3
+from lake.backup.objects import BucketPrefix
+from lake.delta.facts import LogObject
+from lake.delta.file_actions import Located
+from lake.delta.listing import read_listing
+from lake.delta.proving import Prover, TableProof
+from lake.delta.restorable import TableFiles, as_the_source_has_it
+
+TABLES_AT_ONCE = 8
+READS_AT_ONCE = 32
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a backup was made from: its keys there are those below the backup's place."""
+
+    s3: S3
+    bucket: str
+
+
+@dataclass(frozen=True)
+class ProvenTable:
+    """What of a table can be restored from a backup. `accepted` is the newest version that was looked for: that of the
+    source's log, or without a source that of the log in the backup."""
+
+    root: str
+    proof: TableProof
+    accepted: int | None
+    is_anchored: bool
+
+
+def prove_copy(s3: S3, place: BucketPrefix, within: str, source: Source | None) -> Iterator[ProvenTable]:
+    """Prove every table of a backup whose keys below the place begin with `within`, by root. Raises AwsError."""
+    copy = read_copy(s3, place, within)
+    with ThreadPoolExecutor(READS_AT_ONCE) as reads, ThreadPoolExecutor(TABLES_AT_ONCE) as tables:
+        yield from tables.map(lambda root: _prove(s3, copy, root, source, reads), sorted(copy.logs))
+
+
+def _prove(s3: S3, copy: BackupObjects, root: str, source: Source | None, reads: ThreadPoolExecutor) -> ProvenTable:
+    listing, place = copy.listing(root), copy.place
+    log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
+    if source is None:
+        files = TableFiles(root, place.bucket, partial(_keys_below, place.prefix), copy.sizes.get)
+        proof = Prover(listing, log, files).prove()
+        return ProvenTable(root, proof, proof.newest_in_log, is_anchored=False)
+    original = StoredLog(source.s3, source.bucket, log_of(root), reads)
+    objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
+    there = read_listing(objects, original.folder, folders_listed=True)
+    anchored = as_the_source_has_it(listing, there, _same_bytes(log, original))
+    files = TableFiles(root, source.bucket, lambda found: found.keys, copy.sizes.get)
+    return ProvenTable(root, Prover(anchored, log, files).prove(), there.newest_version, is_anchored=True)
+
+
+def _keys_below(prefix: str, found: Located) -> tuple[str, ...]:
+    """Keys below the place; those of an absolute path are of the bucket."""
+    if not found.is_absolute:
+        return found.keys
+    return tuple(key[len(prefix) :] for key in found.keys if key.startswith(prefix))
+
+
+def _same_bytes(log: StoredLog, original: StoredLog) -> Callable[[LogObject, LogObject], bool]:
+    """Whether two objects are the same: of one size and ETag, or, as an ETag may be of parts or encrypted, of one size
+    and the same bytes."""
+
+    def is_same(found: LogObject, there: LogObject) -> bool:
+        if found.size != there.size or found.etag == there.etag:
+            return found.size == there.size
+        return log.body(found.name) == original.body(there.name)
+
+    return is_same

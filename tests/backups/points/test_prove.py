@@ -1,0 +1,156 @@
+"""`levee prove`: backups in S3, with and without the plan that made them."""
+
+import json
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import boto3
+import pytest
+from django.core.management import CommandError, call_command
+
+from backups.contract import ProveJson
+from dashboard.connections.models import Connection
+from lake.delta.names import commit_name
+from sandbox.client import REGION
+from tests.backups.runs.world import make_plan
+from tests.builders.copies import LOG, appended, commit, without
+from tests.builders.delta import add, first_commit_bytes
+from tests.json_types import missing
+from tests.sandboxlake import sandbox_lake
+
+pytestmark = pytest.mark.django_db
+
+OTHER = "00000000-0000-4000-8000-000000000000"
+
+
+class Backup:
+    """A source and a vault in one S3, of buckets of their own, with the plan `warehouse-daily`."""
+
+    def __init__(self) -> None:
+        self.lake, unique = sandbox_lake(), uuid.uuid4().hex[:8]
+        self.source, self.vault = f"source-{unique}", f"vault-{unique}"
+        for bucket in (self.source, self.vault):
+            self.lake.create_bucket(bucket)
+        Connection.objects.create(name="prod", region=REGION, endpoint_url=self.lake.origin)
+        self.uri = f"s3a://{self.vault}/pool"
+        make_plan(source=f"s3a://{self.source}/", destination=f"{self.uri}/")
+
+    def put(self, objects: dict[str, bytes], *, copied: bool, below: str = "") -> None:
+        bucket, prefix = (self.vault, "pool/") if copied else (self.source, "")
+        for key, data in objects.items():
+            self.lake.put(bucket, f"{prefix}{below}{key}", data)
+
+    def put_in_one_part(self, key: str, data: bytes) -> None:
+        """Write an object of the vault as an upload of parts, which has an ETag of its own kind."""
+        place = {"Bucket": self.vault, "Key": f"pool/{key}"}
+        s3 = boto3.client(
+            "s3", REGION, endpoint_url=self.lake.origin, aws_access_key_id="sandbox", aws_secret_access_key="sandbox"
+        )
+        upload = s3.create_multipart_upload(**place)["UploadId"]
+        part = s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=data)
+        parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+        s3.complete_multipart_upload(**place, UploadId=upload, MultipartUpload=parts)
+
+
+@pytest.fixture
+def backup(tmp_path, settings) -> Backup:
+    made = Backup()
+    settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
+    settings.SANDBOX_ENDPOINT_FILE.write_text(made.lake.origin)
+    return made
+
+
+@pytest.fixture
+def prove(capsys) -> Callable[..., Any]:
+    def run(*words: str) -> Any:
+        capsys.readouterr()
+        with suppress(CommandError):
+            call_command("prove", *words, "--json")
+        return json.loads(capsys.readouterr().out)["points"]
+
+    return run
+
+
+def test_each_table_below_the_place_is_proven_by_itself(backup, prove):
+    backup.put(appended(range(3)), copied=True)
+    backup.put(without(appended(range(4)), "t/part-3.parquet"), copied=True, below="a b/")
+
+    points = prove(backup.uri)
+
+    assert missing({"points": points}, ProveJson) == []
+    assert [(one["table"], one["state"], one["version"], one["ranges"]) for one in points] == [
+        (f"{backup.uri}/a b/t", "behind", 2, [[0, 2]]),
+        (f"{backup.uri}/t", "proven", 2, [[0, 2]]),
+    ]
+    assert [(one["version"], one["key"]) for one in points[0]["blocked"]] == [(3, "a b/t/part-3.parquet")]
+    assert {one["anchored"] for one in points} == {False}
+
+
+def test_one_table_is_proven_by_its_own_uri(backup, prove):
+    backup.put(appended(range(3)), copied=True)
+    assert [(one["table"], one["version"]) for one in prove(f"{backup.uri}/t")] == [(f"{backup.uri}/t", 2)]
+
+
+def test_with_its_plan_a_copy_is_compared_with_the_source(backup, prove):
+    backup.put(appended(range(5)), copied=False)
+    backup.put(appended(range(4)), copied=True)
+
+    [point] = prove(backup.uri, "--plan", "warehouse-daily")
+
+    assert (point["state"], point["version"], point["accepted_version"]) == ("behind", 3, 4)
+    assert (point["anchored"], point["plan"]) == (True, "warehouse-daily")
+
+
+def test_a_copy_of_a_table_dropped_and_made_anew_is_no_version_of_the_new_one(backup, prove):
+    new = {LOG + commit_name(0): first_commit_bytes(table_id=OTHER)} | commit(1, add("new.parquet"))
+    backup.put(new, copied=False)
+    backup.put(appended(range(6)) | new | {"t/new.parquet": b"x" * 500}, copied=True)
+
+    [point] = prove(f"{backup.uri}/t", "--plan", "warehouse-daily")
+
+    assert (point["state"], point["version"], point["ranges"]) == ("proven", 1, [[0, 1]])
+    assert point["incarnation"] == OTHER
+
+
+def test_the_same_bytes_under_another_etag_are_the_source_s(backup, prove):
+    objects = appended(range(3))
+    backup.put(objects, copied=False)
+    backup.put(objects, copied=True)
+    key, body = LOG + commit_name(1), objects[LOG + commit_name(1)]
+    backup.put_in_one_part(key, body)
+    assert [one["version"] for one in prove(backup.uri, "--plan", "warehouse-daily")] == [2]
+
+    backup.put_in_one_part(key, body.replace(b"part-1", b"part-2"))
+    assert [one["version"] for one in prove(backup.uri, "--plan", "warehouse-daily")] == [0]
+
+
+def test_a_table_that_the_source_no_longer_has_is_not_proven_with_the_plan_and_is_without(backup, prove):
+    backup.put(appended(range(3)), copied=True)
+    assert [one["state"] for one in prove(backup.uri, "--plan", "warehouse-daily")] == ["unprovable"]
+    assert [one["state"] for one in prove(backup.uri)] == ["proven"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("s3a://elsewhere/x", "--plan", "warehouse-daily"), "does not lie in the destination"),
+        (("nowhere",), "is not a URI"),
+        (("{uri}", "--plan", "none"), "There is no plan"),
+        (("s3a://no-such-bucket-at-all/",), "NoSuchBucket"),
+    ],
+)
+def test_what_cannot_be_read_is_said(backup, words, said):
+    with pytest.raises(CommandError, match=said):
+        call_command("prove", *(word.format(uri=backup.uri) for word in words))
+
+
+def test_for_people_it_says_what_stands_in_the_way(backup, capsys):
+    backup.put(without(appended(range(4)), "t/part-3.parquet"), copied=True)
+    with pytest.raises(CommandError, match="1 of 1 tables cannot be restored at the newest version"):
+        call_command("prove", backup.uri)
+    out, err = capsys.readouterr()
+    assert "Version 2 can be restored; its log in the backup is at version 3." in out
+    assert "Up to version 3: t/part-3.parquet: it is not in the backup." in out
+    assert "No source to compare its log with" in err
