@@ -4,7 +4,7 @@ import argparse
 import subprocess
 import sys
 
-BENCHMARKS = ("backup_copy", "backup_plan", "backup_reconcile", "lists", "observation")
+BENCHMARKS = ("backup_copy", "backup_plan", "backup_reconcile", "lists", "observation", "restorable")
 
 
 def main() -> int:

@@ -9,7 +9,6 @@ from backups.points.copies import BackupObjects, StoredLog, log_of, read_copy
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
 from lake.delta.facts import LogObject
-from lake.delta.file_actions import Located
 from lake.delta.listing import read_listing
 from lake.delta.proving import Prover, TableProof
 from lake.delta.restorable import TableFiles, as_the_source_has_it
@@ -48,22 +47,20 @@ def _prove(s3: S3, copy: BackupObjects, root: str, source: Source | None, reads:
     listing, place = copy.listing(root), copy.place
     log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
     if source is None:
-        files = TableFiles(root, place.bucket, partial(_keys_below, place.prefix), copy.sizes.get)
+        files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), copy.sizes.get)
         proof = Prover(listing, log, files).prove()
         return ProvenTable(root, proof, proof.newest_in_log, is_anchored=False)
     original = StoredLog(source.s3, source.bucket, log_of(root), reads)
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
     anchored = as_the_source_has_it(listing, there, _same_bytes(log, original))
-    files = TableFiles(root, source.bucket, lambda found: found.keys, copy.sizes.get)
+    files = TableFiles(root, source.bucket, lambda key: key, copy.sizes.get)
     return ProvenTable(root, Prover(anchored, log, files).prove(), there.newest_version, is_anchored=True)
 
 
-def _keys_below(prefix: str, found: Located) -> tuple[str, ...]:
-    """Keys below the place; those of an absolute path are of the bucket."""
-    if not found.is_absolute:
-        return found.keys
-    return tuple(key[len(prefix) :] for key in found.keys if key.startswith(prefix))
+def _key_below(prefix: str, key: str) -> str | None:
+    """The key below the place of one of its bucket."""
+    return key[len(prefix) :] if key.startswith(prefix) else None
 
 
 def _same_bytes(log: StoredLog, original: StoredLog) -> Callable[[LogObject, LogObject], bool]:

@@ -7,6 +7,7 @@ import base64
 import re
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
@@ -39,11 +40,12 @@ _RFC_1924 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&
 _TO_RFC_1924 = str.maketrans(_Z85, _RFC_1924)
 _UUID_CHARACTERS = 20
 _ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(/.*)", re.DOTALL)
-_PLAIN = re.compile(r"(?:[A-Za-z0-9_=-][A-Za-z0-9_=.-]*/)*[A-Za-z0-9_=-][A-Za-z0-9_=.-]*", re.ASCII)
+PLAIN_PATH = r"^(?:[A-Za-z0-9_=-][A-Za-z0-9_=.-]*/)*[A-Za-z0-9_=-][A-Za-z0-9_=.-]*$"
 """A relative path as nearly all are: without an escape, a scheme or a dotted part."""
+_PLAIN = re.compile(PLAIN_PATH, re.ASCII)
 _ADD = ("add.path", "add.size", "add.deletionVector")
 _REMOVE = ("remove.path", "remove.deletionTimestamp", "remove.deletionVector")
-_COLUMNS = ("protocol", "metaData.id", *_ADD, *_REMOVE, "sidecar.path")
+CHECKPOINT_COLUMNS = ("protocol", "metaData.id", *_ADD, *_REMOVE, "sidecar.path")
 
 
 class LogUnreadable(Exception):
@@ -99,26 +101,47 @@ class Located(NamedTuple):
 
 def commit_files(version: int, data: bytes) -> Iterator[LogAction]:
     """The file actions of a commit, or of a V2 checkpoint in JSON. Raises LogUnreadable."""
+    for row in commit_rows(version, data):
+        yield from actions_of_line(version, row)
+
+
+def commit_rows(version: int, data: bytes) -> Iterator[dict[str, Any]]:
+    """The actions of a commit as they stand on its lines. Raises LogUnreadable."""
     if not data.strip():
         raise LogUnreadable(f"The commit of version {version} is empty.")
     for number, line in enumerate(data.split(b"\n"), start=1):
-        if line and not line.isspace():
-            yield from _of_line(version, number, line)
+        if not line or line.isspace():
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            row = None
+        if not isinstance(row, dict):
+            raise LogUnreadable(f"Line {number} of version {version} is not one whole action.")
+        yield row
 
 
 def checkpoint_files(version: int, file: BinaryIO) -> Iterator[LogAction]:
     """The file actions of a checkpoint, or of a sidecar, in Parquet, a few rows in memory. Raises LogUnreadable."""
-    # Not at the top, so that what reads commits alone, or nothing yet, goes without.
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with unreadable_checkpoint(version):
         parquet = pq.ParquetFile(file, pre_buffer=False)
         held = {field.name for field in parquet.schema_arrow}
-        columns = [name for name in _COLUMNS if name.partition(".")[0] in held]
+        columns = [name for name in CHECKPOINT_COLUMNS if name.partition(".")[0] in held]
         for batch in parquet.iter_batches(ROWS, columns=columns, use_threads=False):
             for row in batch.to_pylist():
-                yield from _actions(version, row)
+                yield from actions_of(version, row)
+
+
+@contextmanager
+def unreadable_checkpoint(version: int) -> Iterator[None]:
+    """Turn what pyarrow raises into LogUnreadable."""
+    # Not at the top, so that what reads commits alone, or nothing yet, goes without.
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, ValueError, TypeError, AttributeError, LookupError) as error:
         first_line = str(error).partition("\n")[0].rstrip(".")
         raise LogUnreadable(f"The checkpoint of version {version} cannot be read: {first_line}.") from error
@@ -173,17 +196,16 @@ def vector_id(vector: dict[str, Any] | None) -> str:
     return f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}@{vector.get('offset')}"
 
 
-def _of_line(version: int, number: int, line: bytes) -> Iterator[LogAction]:
+def actions_of_line(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
+    """What one line of a commit says. Raises LogUnreadable."""
     try:
-        action = orjson.loads(line)
-        if not isinstance(action, dict):
-            raise TypeError
-        yield from _actions(version, action)
-    except (orjson.JSONDecodeError, TypeError, AttributeError) as error:
-        raise LogUnreadable(f"Line {number} of version {version} is not one whole action.") from error
+        yield from actions_of(version, row)
+    except (TypeError, AttributeError) as error:
+        raise LogUnreadable(f"A line of version {version} is no action of Delta: {str(row)[:100]!r}.") from error
 
 
-def _actions(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
+def actions_of(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
+    """What one row or line says. Raises LogUnreadable, and what wrong types raise."""
     add, remove, sidecar = row.get("add"), row.get("remove"), row.get("sidecar")
     if add is not None and (path := _path(version, add)):
         yield FileAction(version, True, path, None, _vector(version, add), _whole_number(add.get("size")))

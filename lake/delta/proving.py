@@ -7,7 +7,8 @@ from urllib.parse import unquote
 
 from lake.delta.checksum import read_checksum
 from lake.delta.facts import LogListing, ReadingProblem
-from lake.delta.file_actions import LogAction, LogUnreadable, Sidecar, checkpoint_files, commit_files
+from lake.delta.file_actions import LogAction, LogUnreadable, Sidecar
+from lake.delta.many_files import PlainAdds, actions_of_checkpoint, actions_of_commit
 from lake.delta.names import SIDECAR_FOLDER, commit_name
 from lake.delta.replay import usable_checkpoints
 from lake.delta.restorable import Agrees, Blocked, Replay, Segment, TableFiles, VersionState, beginnings, ranges_of
@@ -107,7 +108,7 @@ class Prover:
     def _go_on(self, replay: Replay, version: int, body: bytes | LogUnreadable, *, is_base: bool) -> None:
         if isinstance(body, LogUnreadable):
             raise body
-        actions = commit_files(version, body)
+        actions = actions_of_commit(version, body)
         replay.stays(actions) if is_base else replay.apply(version, actions)
 
     def _commits_from(self, first: int) -> Iterator[tuple[int, bytes | LogUnreadable]]:
@@ -119,7 +120,7 @@ class Prover:
             version += 1
         return zip(versions, self.reader.bodies([commit_name(one) for one in versions]), strict=True)
 
-    def _checkpoint(self, version: int) -> Iterator[LogAction]:
+    def _checkpoint(self, version: int) -> Iterator[PlainAdds | LogAction]:
         for found in usable_checkpoints(self.listing)[version]:
             for action in self._actions_of(version, found.name):
                 if isinstance(action, Sidecar):
@@ -129,9 +130,10 @@ class Prover:
                 else:
                     yield action
 
-    def _actions_of(self, version: int, name: str) -> Iterator[LogAction]:
+    def _actions_of(self, version: int, name: str) -> Iterator[PlainAdds | LogAction]:
         with self.reader.open(name) as file:
-            yield from commit_files(version, file.read()) if name.endswith(".json") else checkpoint_files(version, file)
+            is_json = name.endswith(".json")
+            yield from actions_of_commit(version, file.read()) if is_json else actions_of_checkpoint(version, file)
 
     def _agrees(self, state: VersionState) -> bool:
         """Whether the `.crc` of the version, if it can be read, says the same."""

@@ -24,6 +24,7 @@ from lake.delta.file_actions import (
     vector_id,
     vector_path,
 )
+from lake.delta.many_files import PlainAdds
 from lake.delta.replay import usable_checkpoints
 
 MOST_BLOCKED = 1_000
@@ -33,8 +34,8 @@ _AROUND_A_VECTOR = 8
 
 SizeOf = Callable[[str], int | None]
 """The bytes of the object of a key in the backup, None where none is there."""
-Places = Callable[[Located], tuple[str, ...]]
-"""The keys in the backup of what a path of the log leads to at the source; none where that was not backed up."""
+Places = Callable[[str], str | None]
+"""The key in the backup of a key of the source's bucket that a log names in full; None where that was not backed up."""
 
 
 Agrees = Callable[["VersionState"], bool]
@@ -91,7 +92,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """What a backup has of a table's files: `root` is the table's key at the source, and `bucket` its bucket there."""
+    """What a backup has of a table's files.
+
+    `root` is the table's key at the source and, below the backup's place, in the backup; `bucket` is the source's.
+    """
 
     root: str
     bucket: str
@@ -114,14 +118,17 @@ class TableFiles:
         return self._lack_of(self.located(path), start + length + _AROUND_A_VECTOR, at_least=True)
 
     def _lack_of(self, place: Located, size: int | None, *, at_least: bool) -> tuple[str, str] | None:
-        keys = self.places(place)
-        if not keys:
+        # As readers take it: decoded once. That some writers leave keys as they are helps no reader.
+        key = next(iter(place.keys), None)
+        if key is not None and place.is_absolute:
+            key = self.places(key)
+        if key is None:
             return place.name, "elsewhere"
-        sizes = [found for key in keys if (found := self.size_of(key)) is not None]
-        if not sizes:
-            return keys[0], "missing"
-        fits = any(found >= (size or 0) if at_least else found == size for found in sizes)
-        return None if fits else (keys[0], "other-size")
+        found = self.size_of(key)
+        if found is None:
+            return key, "missing"
+        fits = found >= (size or 0) if at_least else found == size
+        return None if fits else (key, "other-size")
 
 
 class Replay:
@@ -144,29 +151,34 @@ class Replay:
         self._blocked: list[Blocked] = []
         self._blocked_total = 0
 
-    def begin(self, actions: Iterable[LogAction]) -> None:
+    def begin(self, actions: Iterable[PlainAdds | LogAction]) -> None:
         """Take the state that the whole checkpoint of the base holds. Raises LogUnreadable."""
         for action in actions:
-            if isinstance(action, TableId):
+            if isinstance(action, PlainAdds):
+                self._add_many(action, self._base)
+            elif isinstance(action, TableId):
                 self._table_id = action.id
             elif isinstance(action, FileAction) and action.is_add:
-                self._add(action, self._base)
+                self._add(action, *self._place_and_name(action), self._base)
 
-    def apply(self, version: int, actions: Iterable[LogAction]) -> None:
+    def apply(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
         """Go on to the next version. Raises LogUnreadable, and nothing of that version then counts."""
         whole = list(actions)
         # All of it is read before any of it counts, and what goes before what comes.
-        files = [(one, self._place_and_name(one)[1]) for one in whole if isinstance(one, FileAction)]
-        for action, name in files:
+        files = [(one, *self._place_and_name(one)) for one in whole if isinstance(one, FileAction)]
+        for action, _, name in files:
             if not action.is_add:
                 self._remove(name, version)
-        for action, _ in files:
+        for action, place, name in files:
             if action.is_add:
-                self._add(action, version)
+                self._add(action, place, name, version)
+        for one in whole:
+            if isinstance(one, PlainAdds):
+                self._add_many(one, version)
         self._table_id = next((one.id for one in whole if isinstance(one, TableId)), self._table_id)
         self._reached(version, whole)
 
-    def stays(self, actions: Iterable[LogAction]) -> None:
+    def stays(self, actions: Iterable[PlainAdds | LogAction]) -> None:
         """Count the checkpoint's own version as reached; the actions are those of its commit. Raises LogUnreadable."""
         self._reached(self._base, list(actions))
 
@@ -188,7 +200,7 @@ class Replay:
             self._blocked_total,
         )
 
-    def _reached(self, version: int, actions: Iterable[LogAction]) -> None:
+    def _reached(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
         committed_at = next((one.at for one in actions if isinstance(one, CommitTime)), None)
         state = VersionState(version, self._table_id, len(self._live), self._bytes, committed_at)
         if self._agrees is not None and not self._agrees(state):
@@ -204,8 +216,7 @@ class Replay:
         place = self._files.located(action.path)
         return place, f"{place.name}\0{vector_id(action.vector)}" if action.vector else place.name
 
-    def _add(self, action: FileAction, version: int) -> None:
-        place, name = self._place_and_name(action)
+    def _add(self, action: FileAction, place: Located, name: str, version: int) -> None:
         self._forget(name)
         self._live[name] = action.size or 0
         self._bytes += action.size or 0
@@ -215,6 +226,22 @@ class Replay:
                 del self._lacking[name]
         elif name not in self._lacking:
             self._lacking[name] = (*lack, version)
+
+    def _add_many(self, adds: PlainAdds, version: int) -> None:
+        """Add files whose paths are their keys below the root; one by one where some are there already."""
+        below = f"{self._files.root}/" if self._files.root else ""
+        names = [below + path for path in adds.paths]
+        if len(set(names)) < len(names) or not self._live.keys().isdisjoint(names):
+            for path, size in zip(*adds, strict=True):
+                action = FileAction(version, True, path, None, None, size)
+                self._add(action, *self._place_and_name(action), version)
+            return
+        self._live.update(zip(names, adds.sizes, strict=True))
+        self._bytes += sum(adds.sizes)
+        size_of = self._files.size_of
+        for name, size in zip(names, adds.sizes, strict=True):
+            if (found := size_of(name)) != size:
+                self._lacking[name] = (name, "missing" if found is None else "other-size", version)
 
     def _remove(self, name: str, version: int) -> None:
         self._forget(name)

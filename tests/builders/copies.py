@@ -50,7 +50,7 @@ def proof_of(copy: Mapping[str, bytes], source: Mapping[str, bytes] | None = Non
     if source is not None:
         listing = as_the_source_has_it(listing, log_listing(source), same_etag)
     sizes = {key: len(data) for key, data in copy.items()}
-    return Prover(listing, LogInMemory(copy), TableFiles("t", "lake", lambda place: place.keys, sizes.get)).prove()
+    return Prover(listing, LogInMemory(copy), TableFiles("t", "lake", lambda key: key, sizes.get)).prove()
 
 
 def name(version: int) -> str:
