@@ -159,6 +159,9 @@ class InventoryJson(TypedDict):
     result: Mapping[str, object]
 
 
+NotStored = Annotated[None, None]
+
+
 class BlockedDocument(TypedDict):
     """A file that versions lack, up to `version`."""
 
@@ -171,10 +174,13 @@ class PointJson(TypedDict):
     """A table of a backup: the newest version that can be restored, and in `ranges` all of them, both ends included.
 
     `anchored`: each object of its log was found equal to the source's. `accepted_version` is the newest of the source's
-    log, or, without a source, of the log in the backup. `blocked` are up to 1,000 of `blocked_total`.
+    log, or, without a source, of the log in the backup; `rpo_seconds` lie between their commits. `blocked` are up to
+    1,000 of `blocked_total`. `id`, `run`, `last_checked_at`, `last_drill_at` and `proof` are null: nothing was stored.
     """
 
+    id: NotStored
     plan: Annotated[str | None, "nightly"]
+    run: NotStored
     table: Annotated[str, "s3a://vault/lake/orders"]
     incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]
     state: Annotated[str, "proven | behind | unprovable"]
@@ -183,11 +189,17 @@ class PointJson(TypedDict):
     version: Annotated[int | None, 41]
     committed_at: datetime | None
     accepted_version: Annotated[int | None, 42]
+    accepted_at: datetime | None
+    rpo_seconds: Annotated[int | None, 61]
     ranges: Annotated[list[tuple[int, int]], [[0, 12], [15, 41]]]
     blocked: list[BlockedDocument]
     blocked_total: Annotated[int, 1]
     files: Annotated[int, 460]
     bytes: Annotated[int, 123456]
+    proven_at: datetime
+    last_checked_at: NotStored
+    last_drill_at: NotStored
+    proof: NotStored
     problems: Annotated[list[str], ["00000000000000000013.json: Line 2 of version 13 is not one whole action."]]
 
 

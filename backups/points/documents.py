@@ -1,7 +1,9 @@
 """A proven table as the JSON and the lines that `levee prove` prints."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from django.utils import timezone
 
 from backups.contract import PointJson
 from backups.points.proving import ProvenTable
@@ -17,23 +19,37 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
     """What of the table can be restored, and what not."""
     proof, newest = table.proof, table.proof.newest
     at = newest.committed_at if newest else None
+    is_newest = newest is not None and newest.version == table.accepted
+    lag = None if at is None or table.accepted_at is None else max(0, table.accepted_at - at) // 1_000
     return PointJson(
+        id=None,
         plan=plan,
+        run=None,
         table=place.below(table.root).uri.rstrip("/"),
         incarnation=newest.table_id if newest else "",
         state=_state(table),
         sentence=_sentence(table),
         anchored=table.is_anchored,
         version=newest.version if newest else None,
-        committed_at=None if at is None else EPOCH + timedelta(milliseconds=at),
+        committed_at=_moment(at),
         accepted_version=table.accepted,
+        accepted_at=_moment(table.accepted_at),
+        rpo_seconds=0 if is_newest else lag,
         ranges=list(proof.ranges),
         blocked=[{"version": one.last, "key": one.key, "reason": REASONS[one.reason]} for one in proof.blocked],
         blocked_total=proof.blocked_total,
         files=newest.files if newest else 0,
         bytes=newest.bytes if newest else 0,
+        proven_at=timezone.now(),
+        last_checked_at=None,
+        last_drill_at=None,
+        proof=None,
         problems=[f"{problem.place}: {problem.reason}" for problem in proof.problems],
     )
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def _state(table: ProvenTable) -> str:

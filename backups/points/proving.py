@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,7 +10,9 @@ from backups.points.copies import BackupObjects, StoredLog, log_of, read_copy
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
 from lake.delta.facts import LogObject
+from lake.delta.file_actions import CommitTime, LogUnreadable, commit_files
 from lake.delta.listing import read_listing
+from lake.delta.names import commit_name
 from lake.delta.proving import Prover, TableProof
 from lake.delta.restorable import TableFiles, as_the_source_has_it
 
@@ -27,12 +30,16 @@ class Source:
 
 @dataclass(frozen=True)
 class ProvenTable:
-    """What of a table can be restored from a backup. `accepted` is the newest version that was looked for: that of the
-    source's log, or without a source that of the log in the backup."""
+    """What of a table can be restored from a backup.
+
+    `accepted` is the newest version of the source's log, or without a source of the log in the backup, and
+    `accepted_at` when it was committed, in epoch milliseconds; None where that is not known.
+    """
 
     root: str
     proof: TableProof
     accepted: int | None
+    accepted_at: int | None
     is_anchored: bool
 
 
@@ -49,13 +56,25 @@ def _prove(s3: S3, copy: BackupObjects, root: str, source: Source | None, reads:
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), copy.sizes.get)
         proof = Prover(listing, log, files).prove()
-        return ProvenTable(root, proof, proof.newest_in_log, is_anchored=False)
+        newest = proof.newest_in_log
+        return ProvenTable(root, proof, newest, _made_at(log, newest), is_anchored=False)
     original = StoredLog(source.s3, source.bucket, log_of(root), reads)
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
     anchored = as_the_source_has_it(listing, there, _same_bytes(log, original))
     files = TableFiles(root, source.bucket, lambda key: key, copy.sizes.get)
-    return ProvenTable(root, Prover(anchored, log, files).prove(), there.newest_version, is_anchored=True)
+    proof, newest = Prover(anchored, log, files).prove(), there.newest_version
+    return ProvenTable(root, proof, newest, _made_at(original, newest), is_anchored=True)
+
+
+def _made_at(log: StoredLog, version: int | None) -> int | None:
+    """When a version was committed, as its commit says; None where that cannot be read."""
+    body = LogUnreadable("") if version is None else log.body(commit_name(version))
+    if version is None or isinstance(body, LogUnreadable):
+        return None
+    with suppress(LogUnreadable):
+        return next((one.at for one in commit_files(version, body) if isinstance(one, CommitTime)), None)
+    return None
 
 
 def _key_below(prefix: str, key: str) -> str | None:

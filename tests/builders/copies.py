@@ -13,7 +13,7 @@ from lake.delta.listing import read_listing
 from lake.delta.names import commit_name
 from lake.delta.proving import Prover, TableProof
 from lake.delta.restorable import TableFiles, as_the_source_has_it
-from tests.builders.delta import WRITTEN_AT, add, commit_bytes, commit_info, first_commit_bytes
+from tests.builders.delta import EPOCH_MS, WRITTEN_AT, add, commit_bytes, commit_info, first_commit_bytes
 
 LOG = "t/_delta_log/"
 
@@ -73,5 +73,5 @@ def without(objects: dict[str, bytes], *keys: str) -> dict[str, bytes]:
     return {key: data for key, data in objects.items() if key not in keys}
 
 
-def commit(version: int, *actions: Any) -> dict[str, bytes]:
-    return {LOG + commit_name(version): commit_bytes(commit_info(), *actions)}
+def commit(version: int, *actions: Any, timestamp: int = EPOCH_MS) -> dict[str, bytes]:
+    return {LOG + commit_name(version): commit_bytes(commit_info(timestamp=timestamp), *actions)}

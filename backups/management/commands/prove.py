@@ -27,10 +27,15 @@ class Command(JsonCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("uri", help="s3a://bucket/prefix of the backup, of a part of it, or of one table")
+        parser.add_argument("--table", metavar="T", help="only this one, by its path below the URI or its own URI")
         parser.add_argument("--plan", metavar="P", help="whose backup it is: each log has to be equal to the source's")
         parser.add_argument("--connection", metavar="NAME", help="without --plan: where several are declared")
 
-    def handle(self, *args: Any, uri: str, plan: str | None, connection: str | None, **options: Any) -> None:
+    def handle(
+        self, *args: Any, uri: str, table: str | None, plan: str | None, connection: str | None, **options: Any
+    ) -> None:
+        if table:
+            uri = table if "://" in table else f"{uri.rstrip('/')}/{table}"
         try:
             points = _of_plan(uri, plan) if plan else _of_connection(uri, connection)
         except (AwsError, EndpointNotAllowed) as error:

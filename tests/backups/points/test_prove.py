@@ -16,7 +16,7 @@ from lake.delta.names import commit_name
 from sandbox.client import REGION
 from tests.backups.runs.world import make_plan
 from tests.builders.copies import LOG, appended, commit, without
-from tests.builders.delta import add, first_commit_bytes
+from tests.builders.delta import EPOCH_MS, add, first_commit_bytes
 from tests.json_types import missing
 from tests.sandboxlake import sandbox_lake
 
@@ -90,17 +90,20 @@ def test_each_table_below_the_place_is_proven_by_itself(backup, prove):
 
 def test_one_table_is_proven_by_its_own_uri(backup, prove):
     backup.put(appended(range(3)), copied=True)
-    assert [(one["table"], one["version"]) for one in prove(f"{backup.uri}/t")] == [(f"{backup.uri}/t", 2)]
+    backup.put(appended(range(4)), copied=True, below="t2/")
+    for words in ([f"{backup.uri}/t"], [backup.uri, "--table", "t"], [backup.uri, "--table", f"{backup.uri}/t/"]):
+        assert [(one["table"], one["version"]) for one in prove(*words)] == [(f"{backup.uri}/t", 2)]
 
 
 def test_with_its_plan_a_copy_is_compared_with_the_source(backup, prove):
-    backup.put(appended(range(5)), copied=False)
+    backup.put(appended(range(5)) | commit(4, timestamp=EPOCH_MS + 90_000), copied=False)
     backup.put(appended(range(4)), copied=True)
 
     [point] = prove(backup.uri, "--plan", "warehouse-daily")
 
     assert (point["state"], point["version"], point["accepted_version"]) == ("behind", 3, 4)
     assert (point["anchored"], point["plan"]) == (True, "warehouse-daily")
+    assert point["rpo_seconds"] == 90
 
 
 def test_a_copy_of_a_table_dropped_and_made_anew_is_no_version_of_the_new_one(backup, prove):
