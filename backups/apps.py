@@ -22,7 +22,9 @@ class BackupsConfig(AppConfig):
         from dashboard.declaration.sections import register
         from dashboard.jobs import registry
 
-        registry.in_modules.name("backups.inventory_setup", "backups.jobs", "backups.policies.preflight")
+        registry.in_modules.name(
+            "backups.inventory_setup", "backups.jobs", "backups.points.jobs", "backups.policies.preflight"
+        )
         register_addresses()
         search.in_modules.name("backups.search")
         problems.in_modules.name("backups.alerting")

@@ -82,5 +82,5 @@ def lines_of(point: PointJson) -> Iterator[str]:
     for one in point["blocked"][:MOST_SHOWN]:
         yield f"  Up to version {one['version']}: {one['key']}: {one['reason']}."
     if point["blocked_total"] > MOST_SHOWN:
-        yield f"  {point['blocked_total'] - MOST_SHOWN:,} more files are lacking: --json names up to 1,000."
+        yield f"  {point['blocked_total'] - MOST_SHOWN:,} more files are lacking."
     yield from (f"  {problem}" for problem in point["problems"])

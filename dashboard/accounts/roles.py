@@ -43,6 +43,7 @@ PERMISSIONS: dict[str, Role] = {
     "alert.manage": Role.ADMIN,
     "backup.plan": Role.ADMIN,
     "backup.preflight": Role.OPERATOR,
+    "backup.prove": Role.OPERATOR,
     "backup.run": Role.OPERATOR,
     "backup.approve": Role.OPERATOR,
     "backup.cancel": Role.OPERATOR,

@@ -14,7 +14,7 @@ from dashboard.commands import document_of
 from dashboard.web.paging import Column, Page, Sort, keyset_page
 
 NEWEST = Sort("newest", (Column("id", descending=True),))
-LOOKS = ("backup.preflight", "lake.plan-upkeep", "table.check-coordination", "table.plan-repair")
+LOOKS = ("backup.preflight", "backup.prove", "lake.plan-upkeep", "table.check-coordination", "table.plan-repair")
 """Actions that look and change nothing."""
 OUTCOMES = ("requested", "done", "overtaken", "refused", "failed")
 

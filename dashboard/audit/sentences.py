@@ -27,6 +27,7 @@ ACTS = {
     "backup.plan": "Change the backup plan",
     "backup.prefer": "Set the priority of the backup",
     "backup.preflight": "Check the permissions of the backup plan",
+    "backup.prove": "Prove what can be restored from",
     "backup.reject": "Reject the backup",
     "backup.run": "Run the backup",
     "bucket.change": "Change the bucket",

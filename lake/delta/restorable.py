@@ -27,8 +27,8 @@ from lake.delta.file_actions import (
 from lake.delta.many_files import PlainAdds
 from lake.delta.replay import usable_checkpoints
 
-MOST_BLOCKED = 1_000
-"""Files named singly that versions lack; beyond that they are counted."""
+MOST_BLOCKED = 100
+"""Files of a segment named singly that versions lack; beyond that they are counted."""
 _AROUND_A_VECTOR = 8
 """Bytes of a deletion vector's file around its data: its size before, a checksum behind it."""
 

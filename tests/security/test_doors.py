@@ -7,6 +7,7 @@ ROOT = Path(__file__).resolve().parents[2]
 JOBS = {
     "backups/inventory_setup.py",
     "backups/jobs.py",
+    "backups/points/jobs.py",
     "backups/policies/preflight.py",
     "changes/carrying_out.py",
     "coordinator/coordination/bulk.py",

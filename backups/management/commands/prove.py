@@ -1,19 +1,18 @@
 """`levee prove URI`: which versions of which tables a backup restores, by its objects alone."""
 
-from contextlib import ExitStack
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from backups.contract import PointJson, ProveJson
 from backups.models import Plan
-from backups.points.documents import UNANCHORED, lines_of, point_document
-from backups.points.proving import Source, prove_copy
+from backups.points.documents import UNANCHORED, lines_of
+from backups.points.jobs import prove
+from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
-from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.lookup import only_connection
-from lake.aws.access import open_lake
-from lake.aws.errors import AwsError
+from dashboard.connections.models import Connection
+from dashboard.jobs.models import JobState
 from lake.backup.objects import BucketPrefix, place_of
 from lake.delta.uri import TableUri
 
@@ -36,10 +35,7 @@ class Command(JsonCommand):
     ) -> None:
         if table:
             uri = table if "://" in table else f"{uri.rstrip('/')}/{table}"
-        try:
-            points = _of_plan(uri, plan) if plan else _of_connection(uri, connection)
-        except (AwsError, EndpointNotAllowed) as error:
-            raise Failed(str(error)) from error
+        points = _of_plan(uri, plan) if plan else _of_connection(uri, connection)
         lines = [line for point in points for line in lines_of(point)]
         self.emit(ProveJson(points=points), lines or [f"There is no Delta table below {uri}."])
         if points and not plan:
@@ -51,13 +47,11 @@ class Command(JsonCommand):
 
 
 def _of_connection(uri: str, name: str | None) -> list[PointJson]:
-    place = _place(uri)
-    with open_lake(lake_access(only_connection(name))) as lake:
-        return [point_document(table, place, None) for table in prove_copy(lake.s3, place, "", None)]
+    return _proven(_place(uri), "", only_connection(name), None)
 
 
 def _of_plan(uri: str, name: str) -> list[PointJson]:
-    plan = Plan.objects.select_related("connection", "vault_connection").filter(name=name).first()
+    plan = Plan.objects.select_related("vault_connection").filter(name=name).first()
     if plan is None:
         raise UsageError(f"There is no plan {name!r}: `levee backup plans` lists them.")
     asked, destination = _place(uri), place_of(plan.destination)
@@ -65,12 +59,15 @@ def _of_plan(uri: str, name: str) -> list[PointJson]:
         raise UsageError(f"{uri} does not lie in the destination of {name}, {plan.destination}.")
     # Of a destination with one bucket for each snapshot, the URI says which.
     place, within = BucketPrefix(asked.bucket, destination.prefix), asked.prefix[len(destination.prefix) :]
-    with ExitStack() as stack:
-        vault, lake = (
-            stack.enter_context(open_lake(lake_access(one))) for one in (plan.vault_connection, plan.connection)
-        )
-        source = Source(lake.s3, place_of(plan.source).bucket)
-        return [point_document(table, place, name) for table in prove_copy(vault.s3, place, within, source)]
+    return _proven(place, within, plan.vault_connection, plan)
+
+
+def _proven(place: BucketPrefix, within: str, connection: Connection, plan: Plan | None) -> list[PointJson]:
+    job = prove(Actor.command(), place, within, connection, plan)
+    if job.state != JobState.SUCCEEDED:
+        raise Failed(job.error_text or job.message)
+    points: list[PointJson] = job.result["points"]
+    return points
 
 
 def _place(uri: str) -> BucketPrefix:

@@ -36,6 +36,7 @@ READS = {
     "plan-repair",
     "plan-rescue",
     "plan-upkeep",
+    "prove-backup",
     "recount",
 }
 

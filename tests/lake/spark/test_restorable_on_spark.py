@@ -10,7 +10,7 @@ from tests.sparksession import shared_spark_lake
 
 pytestmark = pytest.mark.spark
 
-BUCKET = "lake"
+BUCKET = "restorable-versions"
 URI = f"s3a://{BUCKET}/t"
 PROPERTIES = {
     "delta.enableDeletionVectors": "true",

@@ -1,0 +1,78 @@
+"""The job `prove-backup` on the queue aws: which versions of which tables a backup restores."""
+
+import hashlib
+import json
+from contextlib import ExitStack
+from typing import TypedDict
+
+from backups.contract import PointJson
+from backups.models import Plan
+from backups.points.documents import point_document
+from backups.points.proving import Source, prove_copy
+from dashboard.accounts.actor import Actor
+from dashboard.commands import DocumentEncoder
+from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
+from dashboard.jobs.actions import Target, run_in_foreground
+from dashboard.jobs.context import JobContext, JobResult
+from dashboard.jobs.models import Job
+from dashboard.jobs.registry import job_kind
+from lake.aws.access import open_lake
+from lake.backup.objects import BucketPrefix, place_of
+
+KIND = "prove-backup"
+
+
+class ProveParams(TypedDict):
+    """The backup's place, what of its keys below that is to be proven, and the plan that it is of, if any."""
+
+    bucket: str
+    prefix: str
+    within: str
+    connection: int
+    plan: int | None
+
+
+class ProveResult(JobResult, total=False):
+    points: list[PointJson]
+
+
+def prove(actor: Actor, place: BucketPrefix, within: str, connection: Connection, plan: Plan | None) -> Job:
+    """Prove, here and now, the tables of a backup. Raises NotAllowed."""
+    uri = f"{place.uri}{within}"
+    return run_in_foreground(
+        actor,
+        KIND,
+        f"Prove {uri}"[:200],
+        connection=connection,
+        target=Target("backup", hashlib.sha256(uri.encode()).hexdigest()[:32], uri),
+        params=ProveParams(
+            bucket=place.bucket,
+            prefix=place.prefix,
+            within=within,
+            connection=connection.pk,
+            plan=plan.pk if plan else None,
+        ),
+    )
+
+
+@job_kind(KIND, queue="aws", verb="backup.prove", changes_lake=False)
+def prove_backup(context: JobContext, params: ProveParams) -> str:
+    """Prove every table of a backup; the result is a `ProveResult`, as far as it was proven."""
+    place, points = BucketPrefix(params["bucket"], params["prefix"]), list[PointJson]()
+    plan = Plan.objects.select_related("connection").get(pk=params["plan"]) if params["plan"] else None
+    with ExitStack() as stack:
+        access = lake_access(Connection.objects.get(pk=params["connection"]))
+        vault, source = stack.enter_context(open_lake(access)), None
+        if plan is not None:
+            lake = stack.enter_context(open_lake(lake_access(plan.connection)))
+            source = Source(lake.s3, place_of(plan.source).bucket)
+        with context.step("Read the logs and the listing"):
+            for table in prove_copy(vault.s3, place, params["within"], source):
+                context.check_cancelled()
+                points.append(point_document(table, place, plan.name if plan else None))
+                context.progress(len(points), None)
+    context.result(ProveResult(points=json.loads(json.dumps(points, cls=DocumentEncoder))))
+    states = [point["state"] for point in points]
+    counts = ", ".join(f"{states.count(state):,} {state}" for state in ("proven", "behind", "unprovable"))
+    return f"Tables: {counts}."
