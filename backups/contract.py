@@ -175,7 +175,8 @@ class PointJson(TypedDict):
 
     `anchored`: each object of its log was found equal to the source's. `accepted_version` is the newest of the source's
     log, or, without a source, of the log in the backup; `rpo_seconds` lie between their commits. `blocked` are some of
-    `blocked_total`, those of the newest versions first. `id`, `run`, `last_checked_at`, `last_drill_at` and `proof` are null: nothing was stored.
+    `blocked_total`, those of the newest versions first. `id`, `run`, `last_checked_at`, `last_drill_at` and `proof` are
+    null: nothing was stored.
     """
 
     id: NotStored

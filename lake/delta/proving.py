@@ -11,7 +11,7 @@ from lake.delta.file_actions import LogAction, LogUnreadable, Sidecar
 from lake.delta.many_files import PlainAdds, actions_of_checkpoint, actions_of_commit
 from lake.delta.names import SIDECAR_FOLDER, commit_name
 from lake.delta.replay import usable_checkpoints
-from lake.delta.restorable import Agrees, Blocked, Replay, Segment, TableFiles, VersionState, beginnings, ranges_of
+from lake.delta.restorable import Agrees, Blocked, Replay, Segment, TableAtVersion, TableFiles, beginnings, ranges_of
 
 
 class LogBodies(Protocol):
@@ -39,7 +39,7 @@ class TableProof:
     newest_in_log: int | None
 
     @property
-    def newest(self) -> VersionState | None:
+    def newest(self) -> TableAtVersion | None:
         """The newest version that can be restored."""
         return next((segment.newest for segment in reversed(self.segments) if segment.newest is not None), None)
 
@@ -135,7 +135,7 @@ class Prover:
             is_json = name.endswith(".json")
             yield from actions_of_commit(version, file.read()) if is_json else actions_of_checkpoint(version, file)
 
-    def _agrees(self, state: VersionState) -> bool:
+    def _agrees(self, state: TableAtVersion) -> bool:
         """Whether the `.crc` of the version, if it can be read, says the same."""
         found = self.listing.checksums.get(state.version)
         if found is None:

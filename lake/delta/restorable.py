@@ -38,7 +38,7 @@ Places = Callable[[str], str | None]
 """The key in the backup of a key of the source's bucket that a log names in full; None where that was not backed up."""
 
 
-Agrees = Callable[["VersionState"], bool]
+Agrees = Callable[["TableAtVersion"], bool]
 """Whether another witness says the same of a version."""
 
 
@@ -59,7 +59,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class VersionState:
+class TableAtVersion:
     """A table at one version: its id, how many data files it has, their bytes, and when the commit was made.
 
     `committed_at` is epoch milliseconds, None where the commit does not say or was not read.
@@ -84,8 +84,8 @@ class Segment:
     first: int
     last: int
     good: tuple[int, ...]
-    newest: VersionState | None
-    end: VersionState
+    newest: TableAtVersion | None
+    end: TableAtVersion
     blocked: tuple[Blocked, ...]
     blocked_total: int
 
@@ -146,8 +146,8 @@ class Replay:
         self._first: int | None = None
         self._last = base
         self._good: list[int] = []
-        self._newest: VersionState | None = None
-        self._end: VersionState | None = None
+        self._newest: TableAtVersion | None = None
+        self._end: TableAtVersion | None = None
         self._blocked: list[Blocked] = []
         self._blocked_total = 0
 
@@ -186,9 +186,10 @@ class Replay:
         """The versions that were reached; None for none."""
         if self._first is None or self._end is None:
             return None
+        # What the newest version lacks is named first.
+        earlier, self._blocked = self._blocked, []
         for lack in self._lacking.values():
             self._blocked_until(*lack, self._last)
-        self._lacking.clear()
         return Segment(
             self._base,
             self._first,
@@ -196,13 +197,13 @@ class Replay:
             tuple(self._good),
             self._newest,
             self._end,
-            tuple(self._blocked),
+            tuple([*self._blocked, *earlier][:MOST_BLOCKED]),
             self._blocked_total,
         )
 
     def _reached(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
         committed_at = next((one.at for one in actions if isinstance(one, CommitTime)), None)
-        state = VersionState(version, self._table_id, len(self._live), self._bytes, committed_at)
+        state = TableAtVersion(version, self._table_id, len(self._live), self._bytes, committed_at)
         if self._agrees is not None and not self._agrees(state):
             raise LogUnreadable(f"What the log says of version {version} is not what its .crc says.")
         self._first = version if self._first is None else self._first

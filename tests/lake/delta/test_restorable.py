@@ -3,7 +3,7 @@
 import pytest
 
 from lake.delta.names import checksum_name, commit_name
-from lake.delta.restorable import ranges_of
+from lake.delta.restorable import MOST_BLOCKED, ranges_of
 from tests.builders.copies import LOG, appended, commit, name, proof_of, without
 from tests.builders.delta import (
     add,
@@ -191,6 +191,14 @@ def test_a_removed_file_that_comes_back_counts_again():
     proof = proof_of(copy)
     assert proof.ranges == ((0, 0), (3, 3))
     assert [(one.first, one.last) for one in proof.blocked] == [(4, 4), (1, 2)]
+
+
+def test_of_many_files_that_are_lacking_those_of_the_newest_version_are_named():
+    lost = [f"lost-{number}.parquet" for number in range(2 * MOST_BLOCKED)]
+    objects = appended(range(1)) | commit(1, *map(add, lost)) | commit(2, *map(remove, lost), add("last.parquet"))
+    proof = proof_of(objects)
+    assert (len(proof.blocked), proof.blocked_total) == (MOST_BLOCKED, 2 * MOST_BLOCKED + 1)
+    assert proof.blocked[0].key == "t/last.parquet"
 
 
 def test_versions_as_ranges():
