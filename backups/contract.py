@@ -173,8 +173,9 @@ class BlockedDocument(TypedDict):
 class PointJson(TypedDict):
     """A table of a backup: the newest version that can be restored, and in `ranges` all of them, both ends included.
 
-    `anchored`: each object of its log was found equal to the source's. `accepted_version` is the newest of the source's
-    log, or, without a source, of the log in the backup; `rpo_seconds` lie between their commits. `blocked` are some of
+    `anchored`: each object of its log was found equal to the source's. `accepted_version` is the newest of the
+    source's log, or, without a source, of the log in the backup; null where a commit above it waits, of which only
+    DynamoDB tells whether it was accepted. `rpo_seconds` lie between the two commits. `blocked` are some of
     `blocked_total`, those of the newest versions first. `id`, `run`, `last_checked_at`, `last_drill_at` and `proof` are
     null: nothing was stored.
     """

@@ -19,8 +19,12 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
     """What of the table can be restored, and what not."""
     proof, newest = table.proof, table.proof.newest
     at = newest.committed_at if newest else None
-    is_newest = newest is not None and newest.version == table.accepted
-    lag = None if at is None or table.accepted_at is None else max(0, table.accepted_at - at) // 1_000
+    is_newest = newest is not None and newest.version == table.published and not table.unpublished
+    lag = (
+        None
+        if table.unpublished or at is None or table.published_at is None
+        else max(0, table.published_at - at) // 1_000
+    )
     return PointJson(
         id=None,
         plan=plan,
@@ -32,8 +36,8 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
         anchored=table.is_anchored,
         version=newest.version if newest else None,
         committed_at=_moment(at),
-        accepted_version=table.accepted,
-        accepted_at=_moment(table.accepted_at),
+        accepted_version=None if table.unpublished else table.published,
+        accepted_at=None if table.unpublished else _moment(table.published_at),
         rpo_seconds=0 if is_newest else lag,
         ranges=list(proof.ranges),
         blocked=[{"version": one.last, "key": one.key, "reason": REASONS[one.reason]} for one in proof.blocked],
@@ -54,21 +58,28 @@ def _moment(milliseconds: int | None) -> datetime | None:
 
 def _state(table: ProvenTable) -> str:
     newest = table.proof.newest
-    if newest is None or table.accepted is None:
+    if newest is None or table.published is None:
         return "unprovable"
-    return "proven" if newest.version >= table.accepted else "behind"
+    if newest.version < table.published:
+        return "behind"
+    return "unprovable" if table.unpublished else "proven"
 
 
 def _sentence(table: ProvenTable) -> str:
     """What its state means, in one sentence or two."""
-    newest, accepted = table.proof.newest, table.accepted
-    where = "the source" if table.is_anchored else "its log in the backup"
-    if accepted is None:
-        return "The source has no log of it: no version can be compared." if table.is_anchored else "It has no log."
+    newest, published = table.proof.newest, table.published
+    where = "the source's log" if table.is_anchored else "its log in the backup"
+    if published is None:
+        return f"Nothing is published in {where}: there is no version to compare with."
     if newest is None:
-        return f"No version can be restored; {where} is at version {accepted:,}."
-    if newest.version < accepted:
-        return f"Version {newest.version:,} can be restored; {where} is at version {accepted:,}."
+        return f"No version can be restored; {where} is at version {published:,}."
+    if newest.version < published:
+        return f"Version {newest.version:,} can be restored; {where} is at version {published:,}."
+    if table.unpublished:
+        return (
+            f"Version {newest.version:,}, the newest published in {where}, can be restored. Whether a later one was "
+            f"accepted, for which {table.unpublished} lies there, only DynamoDB tells, which was not asked."
+        )
     return f"Version {newest.version:,}, the newest of {where}, can be restored."
 
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 from backups.contract import PointJson
 from backups.models import Plan
 from backups.points.documents import point_document
-from backups.points.proving import Source, prove_copy
+from backups.points.proving import REQUESTS_AT_ONCE, Source, prove_copy
 from dashboard.accounts.actor import Actor
 from dashboard.commands import DocumentEncoder
 from dashboard.connections.access import lake_access
@@ -63,9 +63,9 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
     plan = Plan.objects.select_related("connection").get(pk=params["plan"]) if params["plan"] else None
     with ExitStack() as stack:
         access = lake_access(Connection.objects.get(pk=params["connection"]))
-        vault, source = stack.enter_context(open_lake(access)), None
+        vault, source = stack.enter_context(open_lake(access, parallel=REQUESTS_AT_ONCE)), None
         if plan is not None:
-            lake = stack.enter_context(open_lake(lake_access(plan.connection)))
+            lake = stack.enter_context(open_lake(lake_access(plan.connection), parallel=REQUESTS_AT_ONCE))
             source = Source(lake.s3, place_of(plan.source).bucket)
         with context.step("Read the logs and the listing"):
             for table in prove_copy(vault.s3, place, params["within"], source):

@@ -9,15 +9,17 @@ from functools import partial
 from backups.points.copies import BackupObjects, StoredLog, log_of, read_copy
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
-from lake.delta.facts import LogObject
+from lake.delta.facts import LogListing, LogObject
 from lake.delta.file_actions import CommitTime, LogUnreadable, commit_files
 from lake.delta.listing import read_listing
-from lake.delta.names import commit_name
+from lake.delta.live_files import CLOCKS_APART, proposed_commits
+from lake.delta.names import commit_name, parse_name
 from lake.delta.proving import Prover, TableProof
 from lake.delta.restorable import TableFiles, as_the_source_has_it
 
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
+REQUESTS_AT_ONCE = TABLES_AT_ONCE + READS_AT_ONCE
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,16 @@ class Source:
 class ProvenTable:
     """What of a table can be restored from a backup.
 
-    `accepted` is the newest version of the source's log, or without a source of the log in the backup, and
-    `accepted_at` when it was committed, in epoch milliseconds; None where that is not known.
+    `published` is the newest version of the source's log, or without a source of the log in the backup, and
+    `published_at` when it was committed, in epoch milliseconds; None where that is not known. `unpublished` is the file
+    of a commit above it there, which may have been accepted, "" where there is none.
     """
 
     root: str
     proof: TableProof
-    accepted: int | None
-    accepted_at: int | None
+    published: int | None
+    published_at: int | None
+    unpublished: str
     is_anchored: bool
 
 
@@ -57,14 +61,26 @@ def _prove(s3: S3, copy: BackupObjects, root: str, source: Source | None, reads:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), copy.sizes.get)
         proof = Prover(listing, log, files).prove()
         newest = proof.newest_in_log
-        return ProvenTable(root, proof, newest, _made_at(log, newest), is_anchored=False)
+        return ProvenTable(root, proof, newest, _made_at(log, newest), _unpublished(listing), is_anchored=False)
     original = StoredLog(source.s3, source.bucket, log_of(root), reads)
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
     anchored = as_the_source_has_it(listing, there, _same_bytes(log, original))
     files = TableFiles(root, source.bucket, lambda key: key, copy.sizes.get)
     proof, newest = Prover(anchored, log, files).prove(), there.newest_version
-    return ProvenTable(root, proof, newest, _made_at(original, newest), is_anchored=True)
+    return ProvenTable(root, proof, newest, _made_at(original, newest), _unpublished(there), is_anchored=True)
+
+
+def _unpublished(listing: LogListing) -> str:
+    """The file of a commit above the newest published one; one without a version in its name counts where it is not
+    older than that: what a writer of deltalake left behind earlier is nothing that waits."""
+    newest = listing.newest_version
+    if newest is None:
+        return ""
+    since = listing.commits[newest].modified_at - CLOCKS_APART
+    waiting = proposed_commits(listing, newest)
+    names = (one.name for one in waiting if parse_name(one.name).version is not None or one.modified_at >= since)
+    return next(names, "")
 
 
 def _made_at(log: StoredLog, version: int | None) -> int | None:

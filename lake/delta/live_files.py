@@ -77,7 +77,7 @@ def plan_file_reads(listing: LogListing, *, since: datetime, retention: timedelt
         newest=newest,
         checkpoint=() if base is None else usable[base],
         commits=tuple((version, listing.commits[version]) for version in range(first, newest + 1)),
-        proposed=_proposed(listing, newest),
+        proposed=proposed_commits(listing, newest),
         checksum=listing.checksums.get(newest),
     )
 
@@ -124,7 +124,8 @@ def _written(objects: tuple[LogObject, ...]) -> datetime:
     return max(found.modified_at for found in objects)
 
 
-def _proposed(listing: LogListing, newest: int) -> tuple[LogObject, ...]:
+def proposed_commits(listing: LogListing, newest: int) -> tuple[LogObject, ...]:
+    """Files of commits above a version that may have been accepted and are not published yet, or have lost."""
     waiting = (*(listing.staged or ()), *(listing.temp_files or ()))
     # A temp file of a writer without versions in its names may be of any.
     return tuple(found for found in waiting if (version := parse_name(found.name).version) is None or version > newest)

@@ -117,6 +117,26 @@ def test_a_copy_of_a_table_dropped_and_made_anew_is_no_version_of_the_new_one(ba
     assert point["incarnation"] == OTHER
 
 
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        (f".tmp/{commit_name(3)}.{OTHER}", "unprovable"),
+        (f"_staged_commits/{3:020d}.{OTHER}.json", "unprovable"),
+        (f"_commit_{OTHER}.json.tmp", "unprovable"),
+        (f".tmp/{commit_name(2)}.{OTHER}", "proven"),
+    ],
+)
+def test_where_a_commit_waits_only_dynamodb_tells_which_version_is_the_newest(backup, prove, name, state):
+    backup.put(appended(range(3)) | {LOG + name: b"x"}, copied=False)
+    backup.put(appended(range(3)), copied=True)
+
+    [point] = prove(backup.uri, "--plan", "warehouse-daily")
+
+    assert (point["state"], point["version"]) == (state, 2)
+    assert (point["accepted_version"], point["rpo_seconds"]) == ((2, 0) if state == "proven" else (None, None))
+    assert (name in point["sentence"]) is (state == "unprovable")
+
+
 def test_the_same_bytes_under_another_etag_are_the_source_s(backup, prove):
     objects = appended(range(3))
     backup.put(objects, copied=False)
