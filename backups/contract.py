@@ -163,8 +163,9 @@ NotStored = Annotated[None, None]
 
 
 class BlockedDocument(TypedDict):
-    """A file that versions lack, up to `version`."""
+    """A file that versions lack, from `first_version` to `version`."""
 
+    first_version: int
     version: int
     key: Annotated[str, "lake/orders/part-0.parquet"]
     reason: Annotated[str, "it is not in the backup"]

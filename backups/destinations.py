@@ -20,7 +20,7 @@ def overlap(one: str, other: str) -> bool:
     first, second = place_of(one), place_of(other)
     prefixes = (first.prefix, second.prefix)
     is_within = prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])
-    return is_within and (_can_be(first.bucket, second.bucket) or _can_be(second.bucket, first.bucket))
+    return is_within and (can_be(first.bucket, second.bucket) or can_be(second.bucket, first.bucket))
 
 
 def why_overlapping(name: str, destination: str) -> str:
@@ -37,7 +37,7 @@ def why_overlapping(name: str, destination: str) -> str:
     )
 
 
-def _can_be(bucket: str, other: str) -> bool:
+def can_be(bucket: str, other: str) -> bool:
     """Whether a bucket's name, at some date, is the other's."""
     pattern = _ANY_DATE.join(re.escape(part) for part in bucket.split(DATE))
     return bucket == other or re.fullmatch(pattern, other.replace(DATE, "2000-01-01")) is not None

@@ -39,10 +39,7 @@ def log_of(root: str) -> str:
 
 
 def read_copy(s3: S3, place: BucketPrefix, within: str) -> BackupObjects:
-    """List the place, or what of it begins with `within`. A table within another one belongs to the outer one.
-
-    Raises AwsError.
-    """
+    """List the place, or what of it begins with `within`. Raises AwsError."""
     copy = BackupObjects(place)
     for page in s3.list(place.bucket, place.prefix + within):
         for found in page.objects:
@@ -75,10 +72,10 @@ class StoredLog:
         return io.BytesIO(body)
 
     def body(self, name: str) -> bytes | LogUnreadable:
-        """The object whole, or that it is not there. Raises AwsError."""
+        """The object whole, or why this one cannot be had. Raises AwsError for what is no trouble of one object."""
         try:
             return self.s3.get(self.bucket, self.folder + name).data
         except AwsError as error:
-            if error.code != "NoSuchKey":
-                raise
-            return LogUnreadable(f"{name} is not there.")
+            if error.is_access_denied or error.code in {"NoSuchKey", "InvalidObjectState"}:
+                return LogUnreadable(str(error))
+            raise

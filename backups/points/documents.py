@@ -5,14 +5,15 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from backups.contract import PointJson
+from backups.contract import BlockedDocument, PointJson
 from backups.points.proving import ProvenTable
 from lake.backup.objects import BucketPrefix
-from lake.delta.restorable import REASONS
+from lake.delta.restorable import REASONS, Blocked
 from lake.delta.state import EPOCH
 
 MOST_SHOWN = 10
-UNANCHORED = "No source to compare its log with: a log of two tables that contradicts itself in nothing looks the same."
+UNANCHORED = "Without --plan there is no source to compare with: a log of two tables need not contradict itself."
+WITH_PLAN = "Tables of the source that the backup has nothing of are not looked for."
 
 
 def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) -> PointJson:
@@ -40,7 +41,7 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
         accepted_at=None if table.unpublished else _moment(table.published_at),
         rpo_seconds=0 if is_newest else lag,
         ranges=list(proof.ranges),
-        blocked=[{"version": one.last, "key": one.key, "reason": REASONS[one.reason]} for one in proof.blocked],
+        blocked=[_blocked(one) for one in proof.blocked],
         blocked_total=proof.blocked_total,
         files=newest.files if newest else 0,
         bytes=newest.bytes if newest else 0,
@@ -52,8 +53,15 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
     )
 
 
+def _blocked(one: Blocked) -> BlockedDocument:
+    return {"first_version": one.first, "version": one.last, "key": one.key, "reason": REASONS[one.reason]}
+
+
 def _moment(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else EPOCH + timedelta(milliseconds=milliseconds)
+    try:
+        return None if milliseconds is None else EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:  # a writer's own number, beyond the year 9999
+        return None
 
 
 def _state(table: ProvenTable) -> str:
@@ -89,9 +97,9 @@ def lines_of(point: PointJson) -> Iterator[str]:
     yield f"  {point['sentence']}"
     if point["ranges"]:
         ranges = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in point["ranges"])
-        yield f"  Restorable: {ranges}. {point['files']:,} files, {point['bytes']:,} bytes at the newest."
+        yield f"  Restorable: {ranges}. Data files at the newest: {point['files']:,}, of {point['bytes']:,} bytes."
     for one in point["blocked"][:MOST_SHOWN]:
-        yield f"  Up to version {one['version']}: {one['key']}: {one['reason']}."
+        yield f"  Needed by versions {one['first_version']} to {one['version']}: {one['key']}: {one['reason']}."
     if point["blocked_total"] > MOST_SHOWN:
         yield f"  {point['blocked_total'] - MOST_SHOWN:,} more files are lacking."
     yield from (f"  {problem}" for problem in point["problems"])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from backups.points.copies import BackupObjects, StoredLog, log_of, read_copy
@@ -15,7 +15,7 @@ from lake.delta.listing import read_listing
 from lake.delta.live_files import CLOCKS_APART, proposed_commits
 from lake.delta.names import commit_name, parse_name
 from lake.delta.proving import Prover, TableProof
-from lake.delta.restorable import TableFiles, as_the_source_has_it
+from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newest_of
 
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
@@ -50,24 +50,28 @@ class ProvenTable:
 def prove_copy(s3: S3, place: BucketPrefix, within: str, source: Source | None) -> Iterator[ProvenTable]:
     """Prove every table of a backup whose keys below the place begin with `within`, by root. Raises AwsError."""
     copy = read_copy(s3, place, within)
+    size_of = partial(_size, s3, copy, within)
     with ThreadPoolExecutor(READS_AT_ONCE) as reads, ThreadPoolExecutor(TABLES_AT_ONCE) as tables:
-        yield from tables.map(lambda root: _prove(s3, copy, root, source, reads), sorted(copy.logs))
+        yield from tables.map(lambda root: _prove(s3, copy, root, size_of, source, reads), sorted(copy.logs))
 
 
-def _prove(s3: S3, copy: BackupObjects, root: str, source: Source | None, reads: ThreadPoolExecutor) -> ProvenTable:
+def _prove(
+    s3: S3, copy: BackupObjects, root: str, size_of: SizeOf, source: Source | None, reads: ThreadPoolExecutor
+) -> ProvenTable:
     listing, place = copy.listing(root), copy.place
     log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
     if source is None:
-        files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), copy.sizes.get)
+        files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
         proof = Prover(listing, log, files).prove()
         newest = proof.newest_in_log
         return ProvenTable(root, proof, newest, _made_at(log, newest), _unpublished(listing), is_anchored=False)
     original = StoredLog(source.s3, source.bucket, log_of(root), reads)
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
-    anchored = as_the_source_has_it(listing, there, _same_bytes(log, original))
-    files = TableFiles(root, source.bucket, lambda key: key, copy.sizes.get)
-    proof, newest = Prover(anchored, log, files).prove(), there.newest_version
+    anchored, differing = as_the_source_has_it(listing, there, _same_bytes(log, original))
+    files = TableFiles(root, source.bucket, lambda key: key, size_of)
+    proof = Prover(anchored, log, files).prove()
+    proof, newest = replace(proof, problems=(*differing, *proof.problems)), newest_of(there)
     return ProvenTable(root, proof, newest, _made_at(original, newest), _unpublished(there), is_anchored=True)
 
 
@@ -93,6 +97,14 @@ def _made_at(log: StoredLog, version: int | None) -> int | None:
     return None
 
 
+def _size(s3: S3, copy: BackupObjects, within: str, key: str) -> int | None:
+    """The size of an object of the backup; one outside of what was listed is asked for by itself."""
+    if key.startswith(within):
+        return copy.sizes.get(key)
+    found = s3.head(copy.place.bucket, copy.place.prefix + key)
+    return found.size if found else None
+
+
 def _key_below(prefix: str, key: str) -> str | None:
     """The key below the place of one of its bucket."""
     return key[len(prefix) :] if key.startswith(prefix) else None
@@ -103,8 +115,11 @@ def _same_bytes(log: StoredLog, original: StoredLog) -> Callable[[LogObject, Log
     and the same bytes."""
 
     def is_same(found: LogObject, there: LogObject) -> bool:
-        if found.size != there.size or found.etag == there.etag:
-            return found.size == there.size
-        return log.body(found.name) == original.body(there.name)
+        if found.size != there.size:
+            return False
+        if found.etag and found.etag == there.etag:
+            return True
+        body = log.body(found.name)
+        return isinstance(body, bytes) and body == original.body(there.name)
 
     return is_same

@@ -21,6 +21,7 @@ class Checksum:
     protocol: ProtocolAction | None = None
     metadata: MetadataAction | None = None
     num_files: int | None = None
+    table_bytes: int | None = None
     in_commit_timestamp: int | None = None
     transaction: str = ""
     problems: tuple[ReadingProblem, ...] = ()
@@ -46,6 +47,7 @@ def _checksum(version: int, content: dict[str, object], reader: StateReader) -> 
         protocol=protocol,
         metadata=metadata,
         num_files=_count(content, "numFiles", reader),
+        table_bytes=_count(content, "tableSizeBytes", reader),
         in_commit_timestamp=_count(content, "inCommitTimestampOpt", reader),
         transaction=as_text(content.get("txnId")),
         problems=tuple(reader.problems),

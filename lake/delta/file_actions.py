@@ -45,7 +45,7 @@ PLAIN_PATH = r"^(?:[A-Za-z0-9_=-][A-Za-z0-9_=.-]*/)*[A-Za-z0-9_=-][A-Za-z0-9_=.-
 _PLAIN = re.compile(PLAIN_PATH, re.ASCII)
 _ADD = ("add.path", "add.size", "add.deletionVector")
 _REMOVE = ("remove.path", "remove.deletionTimestamp", "remove.deletionVector")
-CHECKPOINT_COLUMNS = ("protocol", "metaData.id", *_ADD, *_REMOVE, "sidecar.path")
+CHECKPOINT_COLUMNS = ("protocol", "metaData.id", "metaData.schemaString", *_ADD, *_REMOVE, "sidecar.path")
 
 
 class LogUnreadable(Exception):
@@ -74,9 +74,15 @@ class Sidecar(NamedTuple):
 
 
 class TableId(NamedTuple):
-    """The id that a `metaData` action gives the table: another one is another table."""
+    """The id that a `metaData` action with a schema gives the table: another one is another table."""
 
     id: str
+
+
+class ReaderVersion(NamedTuple):
+    """What a `protocol` action asks of readers, which are known here."""
+
+    version: int
 
 
 class CommitTime(NamedTuple):
@@ -85,7 +91,7 @@ class CommitTime(NamedTuple):
     at: int
 
 
-LogAction = FileAction | Sidecar | TableId | CommitTime
+LogAction = FileAction | Sidecar | TableId | ReaderVersion | CommitTime
 
 
 class Located(NamedTuple):
@@ -142,7 +148,7 @@ def unreadable_checkpoint(version: int) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, ValueError, TypeError, AttributeError, LookupError) as error:
+    except (pa.ArrowException, OSError, ArithmeticError, ValueError, TypeError, AttributeError, LookupError) as error:
         first_line = str(error).partition("\n")[0].rstrip(".")
         raise LogUnreadable(f"The checkpoint of version {version} cannot be read: {first_line}.") from error
 
@@ -215,8 +221,9 @@ def actions_of(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
         yield Sidecar(path)
     if (protocol := row.get("protocol")) is not None:
         _require_known(protocol)
-    if (metadata := row.get("metaData")) is not None and isinstance(metadata.get("id"), str):
-        yield TableId(metadata["id"])
+        yield ReaderVersion(protocol["minReaderVersion"])
+    if (metadata := row.get("metaData")) is not None and isinstance(metadata.get("schemaString"), str):
+        yield TableId(str(metadata.get("id")))
     if (info := row.get("commitInfo")) is not None and (at := _made_at(info)) is not None:
         yield CommitTime(at)
 

@@ -93,7 +93,7 @@ def _schema() -> Any:
         [
             ("commitInfo", pa.struct([("timestamp", number), ("inCommitTimestamp", number)])),
             ("protocol", pa.struct([("minReaderVersion", number), ("readerFeatures", pa.list_(text))])),
-            ("metaData", pa.struct([("id", text)])),
+            ("metaData", pa.struct([("id", text), ("schemaString", text)])),
             ("add", pa.struct([("path", text), ("size", number), ("deletionVector", vector)])),
             (
                 "remove",

@@ -6,12 +6,24 @@ from typing import BinaryIO, Protocol
 from urllib.parse import unquote
 
 from lake.delta.checksum import read_checksum
-from lake.delta.facts import LogListing, ReadingProblem
+from lake.delta.facts import LogListing, LogObject, ReadingProblem
 from lake.delta.file_actions import LogAction, LogUnreadable, Sidecar
 from lake.delta.many_files import PlainAdds, actions_of_checkpoint, actions_of_commit
 from lake.delta.names import SIDECAR_FOLDER, commit_name
-from lake.delta.replay import usable_checkpoints
-from lake.delta.restorable import Agrees, Blocked, Replay, Segment, TableAtVersion, TableFiles, beginnings, ranges_of
+from lake.delta.replay import whole_checkpoints
+from lake.delta.restorable import (
+    MOST_BLOCKED,
+    Agrees,
+    Blocked,
+    Contradiction,
+    Replay,
+    Segment,
+    TableAtVersion,
+    TableFiles,
+    beginnings,
+    newest_of,
+    ranges_of,
+)
 
 
 class LogBodies(Protocol):
@@ -50,8 +62,8 @@ class TableProof:
 
     @property
     def blocked(self) -> tuple[Blocked, ...]:
-        """What versions lack, those of the newest first."""
-        return tuple(sorted((one for segment in self.segments for one in segment.blocked), key=lambda one: -one.last))
+        """What versions lack, that of the newest first; at most MOST_BLOCKED."""
+        return tuple(one for segment in reversed(self.segments) for one in segment.blocked)[:MOST_BLOCKED]
 
     @property
     def blocked_total(self) -> int:
@@ -69,66 +81,97 @@ class Prover:
     def prove(self) -> TableProof:
         """Read the log from each place where reading can begin and that an earlier one did not reach.
 
-        Behind a version whose `.crc` contradicts its log nothing is claimed: what follows may be of another table.
+        Behind a version of which two witnesses do not agree nothing is claimed: what follows may be of another table.
         """
         segments: list[Segment] = []
         problems: list[ReadingProblem] = []
         for base in beginnings(self.listing):
-            if segments and base <= segments[-1].last:
+            if segments and base <= segments[-1].end.version:
                 continue
-            segment = self._segment(base, problems, None)
-            is_agreed = segment is None or segment.newest is None or self._agrees(segment.newest)
-            if not is_agreed:
-                segment = self._segment(base, problems, self._agrees)
+            segment, contradicted = self._segment(base, problems)
             if segment is not None:
                 segments.append(segment)
-            if not is_agreed:
+            if contradicted:
                 break
-        newest = max((*self.listing.commits, *usable_checkpoints(self.listing)), default=None)
-        return TableProof(tuple(segments), tuple(dict.fromkeys(problems)), newest)
+        problems += [*_gaps(self.listing, segments), *_without_state(segments)]
+        return TableProof(tuple(segments), tuple(dict.fromkeys(problems)), newest_of(self.listing))
 
-    def _segment(self, base: int, problems: list[ReadingProblem], agrees: Agrees | None) -> Segment | None:
-        """Go from a beginning as far as the log leads, and as far as `agrees` says so."""
-        replay = Replay(base, self.files, agrees)
-        if base >= 0:
+    def _segment(self, base: int, problems: list[ReadingProblem]) -> tuple[Segment | None, bool]:
+        """Go from a beginning as far as the log leads; the second says that it contradicts itself there.
+
+        The newest `.crc` answers for all versions before it. Only where it does not agree, or is not reached, all are
+        asked.
+        """
+        versions = self._versions_from(max(base, 0))
+        witnesses = [version for version in versions if version in self.listing.checksums]
+        found: list[ReadingProblem] = []
+        segment, contradicted = self._read(base, versions, witnesses[-1:], found)
+        reached = segment.end.version if segment is not None else -1
+        if contradicted or (witnesses and reached < witnesses[-1]):
+            found.clear()
+            segment, contradicted = self._read(base, versions, witnesses, found)
+        problems += found
+        return segment, contradicted
+
+    def _read(
+        self, base: int, versions: Sequence[int], witnesses: Sequence[int], problems: list[ReadingProblem]
+    ) -> tuple[Segment | None, bool]:
+        asked = frozenset(witnesses)
+        replay = self._begun(base, lambda state: state.version not in asked or self._agrees(state), problems)
+        if replay is None:
+            return None, False
+        bodies = self.reader.bodies([commit_name(version) for version in versions])
+        for version, body in zip(versions, bodies, strict=True):
             try:
-                replay.begin(self._checkpoint(base))
-            except LogUnreadable as unreadable:
-                problems.append(ReadingProblem(usable_checkpoints(self.listing)[base][0].name, str(unreadable)))
-                return None
-        for version, body in self._commits_from(max(base, 0)):
-            try:
-                self._go_on(replay, version, body, is_base=version == base)
+                if isinstance(body, LogUnreadable):
+                    raise body
+                actions = actions_of_commit(version, body)
+                replay.stays(actions) if version == base else replay.apply(version, actions)
             except LogUnreadable as unreadable:
                 problems.append(ReadingProblem(commit_name(version), str(unreadable)))
+                if isinstance(unreadable, Contradiction):
+                    return replay.segment(), True
                 if version != base:
                     break
-        return replay.segment()
+        return replay.segment(), False
 
-    def _go_on(self, replay: Replay, version: int, body: bytes | LogUnreadable, *, is_base: bool) -> None:
-        if isinstance(body, LogUnreadable):
-            raise body
-        actions = actions_of_commit(version, body)
-        replay.stays(actions) if is_base else replay.apply(version, actions)
+    def _begun(self, base: int, agrees: Agrees, problems: list[ReadingProblem]) -> Replay | None:
+        """The state of a whole checkpoint of the base, of the first one that can be read; None where none can."""
+        if base < 0:
+            return Replay(base, self.files, agrees)
+        for objects in whole_checkpoints(self.listing.checkpoints[base]):
+            replay = Replay(base, self.files, agrees)
+            try:
+                replay.begin(self._checkpoint(base, objects))
+            except LogUnreadable as unreadable:
+                problems.append(ReadingProblem(objects[0].name, str(unreadable)))
+            else:
+                return replay
+        return None
 
-    def _commits_from(self, first: int) -> Iterator[tuple[int, bytes | LogUnreadable]]:
-        """The commits from a version on, or, where its own is not there, from the next one on."""
+    def _versions_from(self, first: int) -> list[int]:
+        """The versions of commits from one on without a gap, or from the next one on, where its own is not there."""
         version = first if first in self.listing.commits else first + 1
         versions = []
         while version in self.listing.commits:
             versions.append(version)
             version += 1
-        return zip(versions, self.reader.bodies([commit_name(one) for one in versions]), strict=True)
+        return versions
 
-    def _checkpoint(self, version: int) -> Iterator[PlainAdds | LogAction]:
-        for found in usable_checkpoints(self.listing)[version]:
+    def _checkpoint(self, version: int, objects: Sequence[LogObject]) -> Iterator[PlainAdds | LogAction]:
+        for found in objects:
             for action in self._actions_of(version, found.name):
                 if isinstance(action, Sidecar):
-                    # Sidecars lie in one folder, whatever their paths say before the name.
-                    name = unquote(action.path).rpartition("/")[2]
-                    yield from self._actions_of(version, SIDECAR_FOLDER + name)
+                    yield from self._sidecar(version, action)
                 else:
                     yield action
+
+    def _sidecar(self, version: int, sidecar: Sidecar) -> Iterator[PlainAdds | LogAction]:
+        # Sidecars lie in one folder, whatever their paths say before the name.
+        name = SIDECAR_FOLDER + unquote(sidecar.path).rpartition("/")[2]
+        if not any(found.name == name for found in self.listing.other):
+            raise LogUnreadable(f"{name} is not there, or is not the source's.")
+        yield from self._actions_of(version, name)
 
     def _actions_of(self, version: int, name: str) -> Iterator[PlainAdds | LogAction]:
         with self.reader.open(name) as file:
@@ -137,12 +180,24 @@ class Prover:
 
     def _agrees(self, state: TableAtVersion) -> bool:
         """Whether the `.crc` of the version, if it can be read, says the same."""
-        found = self.listing.checksums.get(state.version)
-        if found is None:
-            return True
-        body = next(self.reader.bodies([found.name]))
+        body = next(self.reader.bodies([self.listing.checksums[state.version].name]))
         if isinstance(body, LogUnreadable):
             return True
         said = read_checksum(state.version, body)
         same_table = said.metadata is None or said.metadata.table_id == state.table_id
-        return same_table and said.num_files in (None, state.files)
+        return same_table and said.num_files in (None, state.files) and said.table_bytes in (None, state.bytes)
+
+
+def _gaps(listing: LogListing, segments: Sequence[Segment]) -> Iterator[ReadingProblem]:
+    """The first commit that is missing before later ones, in each gap that no checkpoint bridges."""
+    reached = {version for one in segments for version in range(one.first, one.end.version + 1)}
+    for version in sorted(listing.commits):
+        before = version - 1
+        if version not in reached and before not in listing.commits and before >= 0:
+            yield ReadingProblem(commit_name(before), f"It is missing: version {version} is not reached.")
+
+
+def _without_state(segments: Sequence[Segment]) -> Iterator[ReadingProblem]:
+    for segment in segments:
+        if not segment.good and not segment.blocked:
+            yield ReadingProblem(commit_name(segment.first), "The log has no protocol, or no metadata with a schema.")

@@ -137,8 +137,13 @@ def usable_checkpoints(listing: LogListing) -> dict[int, tuple[LogObject, ...]]:
 
 def usable_checkpoint(found: Sequence[LogObject]) -> tuple[LogObject, ...]:
     """The objects of one whole checkpoint among those of a version: one file or all parts; empty where none is."""
+    return next(iter(whole_checkpoints(found)), ())
+
+
+def whole_checkpoints(found: Sequence[LogObject]) -> list[tuple[LogObject, ...]]:
+    """Each whole checkpoint among the objects of a version, by its names and sizes: one file, or all of its parts."""
     parts: dict[int, dict[int, LogObject]] = {}
-    single: dict[NameKind, LogObject] = {}
+    single: dict[NameKind, list[tuple[LogObject, ...]]] = {}
     for candidate in found:
         parsed = parse_name(candidate.name)
         if candidate.size <= 0:
@@ -146,12 +151,11 @@ def usable_checkpoint(found: Sequence[LogObject]) -> tuple[LogObject, ...]:
         if parsed.part is not None and parsed.parts is not None:
             parts.setdefault(parsed.parts, {})[parsed.part] = candidate
         else:
-            single.setdefault(parsed.kind, candidate)
-    one_file = single.get(NameKind.CHECKPOINT) or single.get(NameKind.CHECKPOINT_V2)
-    if one_file is not None:
-        return (one_file,)
-    whole = [by_part for count, by_part in parts.items() if len(by_part) == count]
-    return tuple(found for _, found in sorted(whole[0].items())) if whole else ()
+            single.setdefault(parsed.kind, []).insert(0, (candidate,))
+    whole = [
+        tuple(one for _, one in sorted(by_part.items())) for count, by_part in parts.items() if len(by_part) == count
+    ]
+    return [*single.get(NameKind.CHECKPOINT, []), *single.get(NameKind.CHECKPOINT_V2, []), *whole]
 
 
 @dataclass(frozen=True, slots=True)

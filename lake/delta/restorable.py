@@ -8,23 +8,26 @@ Delta 4.4.0, "Action Reconciliation"; `.crc` files, where there are any, are ask
 Everything here is pure; `lake.delta.proving` reads.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from lake.delta.facts import LogListing, LogObject
+from lake.delta.facts import LogListing, LogObject, ReadingProblem
 from lake.delta.file_actions import (
     CommitTime,
     FileAction,
     Located,
     LogAction,
     LogUnreadable,
+    ReaderVersion,
     TableId,
     located,
     vector_id,
     vector_path,
 )
 from lake.delta.many_files import PlainAdds
+from lake.delta.names import SIDECAR_FOLDER
 from lake.delta.replay import usable_checkpoints
 
 MOST_BLOCKED = 100
@@ -42,6 +45,10 @@ Agrees = Callable[["TableAtVersion"], bool]
 """Whether another witness says the same of a version."""
 
 
+class Contradiction(LogUnreadable):
+    """Two witnesses of one version do not agree: what follows may be of another table."""
+
+
 class Blocked(NamedTuple):
     """A file without which versions `first` to `last` cannot be restored; `reason` is one of REASONS."""
 
@@ -54,7 +61,8 @@ class Blocked(NamedTuple):
 REASONS = {
     "missing": "it is not in the backup",
     "other-size": "it has another size in the backup than the log says",
-    "elsewhere": "the log names a place that was not backed up",
+    "elsewhere": "the log names it by a place outside of what is proven",
+    "no-size": "the log does not say its size",
 }
 
 
@@ -74,15 +82,14 @@ class TableAtVersion:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Consecutive versions `first` to `last` of a log, read from a checkpoint of `base`, or from the first commit (-1).
+    """Consecutive versions of a log from `first` on, read from a checkpoint of `base`, or from the first commit (-1).
 
-    `good` are those whose files are all there, ascending; `newest` is the state at the last of them, `end` that at
-    `last`. `blocked` are what the others lack, `blocked_total` of them.
+    `good` are those whose files are all there, ascending; `newest` is the state at the last of them, `end` that at the
+    last version of all. `blocked` are what the others lack, the newest first, `blocked_total` of them.
     """
 
     base: int
     first: int
-    last: int
     good: tuple[int, ...]
     newest: TableAtVersion | None
     end: TableAtVersion
@@ -106,15 +113,16 @@ class TableFiles:
         """Where a path of the log leads at the source. Raises LogUnreadable."""
         return located(path, self.root, self.bucket)
 
-    def lack(self, place: Located, action: FileAction) -> tuple[str, str] | None:
+    def lack(self, action: FileAction) -> tuple[str, str] | None:
         """The key and reason of what is not there of a file and its deletion vector. Raises LogUnreadable."""
+        place = self.located(action.path)
         lack = self._lack_of(place, action.size, at_least=False)
         if lack is not None or not (path := vector_path(action.vector)):
             return lack
         vector = action.vector or {}
         start, length = vector.get("offset") or 0, vector.get("sizeInBytes")
-        if type(start) is not int or type(length) is not int:
-            raise LogUnreadable(f"Version {action.version} names a deletion vector without its size.")
+        if type(start) is not int or type(length) is not int or min(start, length) < 0:
+            raise LogUnreadable(f"Version {action.version} names a deletion vector without its place and size.")
         return self._lack_of(self.located(path), start + length + _AROUND_A_VECTOR, at_least=True)
 
     def _lack_of(self, place: Located, size: int | None, *, at_least: bool) -> tuple[str, str] | None:
@@ -127,139 +135,148 @@ class TableFiles:
         found = self.size_of(key)
         if found is None:
             return key, "missing"
-        fits = found >= (size or 0) if at_least else found == size
+        if size is None:
+            return key, "no-size"
+        fits = found >= size if at_least else found == size
         return None if fits else (key, "other-size")
 
 
 class Replay:
     """A table's state from version to version, with what of it cannot be had.
 
-    `agrees` says whether another witness has the same state; where it does not, the log is read no further.
+    A file is told from others by the log's own text of its path, as readers do. `agrees` says whether another witness
+    has the same state of a version.
     """
 
-    def __init__(self, base: int, files: TableFiles, agrees: Agrees | None = None) -> None:
+    def __init__(self, base: int, files: TableFiles, agrees: Agrees) -> None:
         self._base, self._files, self._agrees = base, files, agrees
         self._live: dict[str, int] = {}
         self._bytes = 0
         self._lacking: dict[str, tuple[str, str, int]] = {}
         self._table_id = ""
+        self._is_readable = False
         self._first: int | None = None
-        self._last = base
         self._good: list[int] = []
         self._newest: TableAtVersion | None = None
         self._end: TableAtVersion | None = None
-        self._blocked: list[Blocked] = []
+        self._blocked: deque[Blocked] = deque(maxlen=MOST_BLOCKED)
         self._blocked_total = 0
 
     def begin(self, actions: Iterable[PlainAdds | LogAction]) -> None:
         """Take the state that the whole checkpoint of the base holds. Raises LogUnreadable."""
+        added = 0
         for action in actions:
-            if isinstance(action, PlainAdds):
-                self._add_many(action, self._base)
-            elif isinstance(action, TableId):
-                self._table_id = action.id
-            elif isinstance(action, FileAction) and action.is_add:
-                self._add(action, *self._place_and_name(action), self._base)
-
-    def apply(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
-        """Go on to the next version. Raises LogUnreadable, and nothing of that version then counts."""
-        whole = list(actions)
-        # All of it is read before any of it counts, and what goes before what comes.
-        files = [(one, *self._place_and_name(one)) for one in whole if isinstance(one, FileAction)]
-        for action, _, name in files:
-            if not action.is_add:
-                self._remove(name, version)
-        for action, place, name in files:
-            if action.is_add:
-                self._add(action, place, name, version)
-        for one in whole:
-            if isinstance(one, PlainAdds):
-                self._add_many(one, version)
-        self._table_id = next((one.id for one in whole if isinstance(one, TableId)), self._table_id)
-        self._reached(version, whole)
+            added += sum(1 for _ in _added([action]))
+            self._take(action, self._base)
+        if added != len(self._live):
+            raise LogUnreadable(f"The checkpoint of version {self._base} names a file twice.")
 
     def stays(self, actions: Iterable[PlainAdds | LogAction]) -> None:
         """Count the checkpoint's own version as reached; the actions are those of its commit. Raises LogUnreadable."""
-        self._reached(self._base, list(actions))
+        whole = list(actions)
+        added = set(_added(whole))
+        removed = {_name(one) for one in whole if isinstance(one, FileAction) and not one.is_add} - added
+        ids = {one.id for one in whole if isinstance(one, TableId)} - {self._table_id}
+        if ids or not added <= self._live.keys() or not self._live.keys().isdisjoint(removed):
+            raise Contradiction(f"The checkpoint of version {self._base} is not of a table with this commit.")
+        self._reached(self._base, whole)
+
+    def apply(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
+        """Go on to the next version. Raises LogUnreadable, and nothing of that version then counts."""
+        whole = list(actions)  # read to its end before any of it counts
+        for action in whole:
+            if isinstance(action, FileAction) and not action.is_add:
+                self._remove(_name(action), version)
+        for action in whole:
+            self._take(action, version)
+        self._reached(version, whole)
 
     def segment(self) -> Segment | None:
         """The versions that were reached; None for none."""
         if self._first is None or self._end is None:
             return None
-        # What the newest version lacks is named first.
-        earlier, self._blocked = self._blocked, []
         for lack in self._lacking.values():
-            self._blocked_until(*lack, self._last)
+            self._blocked_until(*lack, self._end.version)
+        blocked, self._lacking = tuple(reversed(self._blocked)), {}
         return Segment(
-            self._base,
-            self._first,
-            self._last,
-            tuple(self._good),
-            self._newest,
-            self._end,
-            tuple([*self._blocked, *earlier][:MOST_BLOCKED]),
-            self._blocked_total,
+            self._base, self._first, tuple(self._good), self._newest, self._end, blocked, self._blocked_total
         )
 
     def _reached(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
         committed_at = next((one.at for one in actions if isinstance(one, CommitTime)), None)
         state = TableAtVersion(version, self._table_id, len(self._live), self._bytes, committed_at)
-        if self._agrees is not None and not self._agrees(state):
-            raise LogUnreadable(f"What the log says of version {version} is not what its .crc says.")
+        if not self._agrees(state):
+            raise Contradiction(f"What the log says of version {version} is not what its .crc says.")
         self._first = version if self._first is None else self._first
-        self._last, self._end = version, state
-        if self._table_id and not self._lacking:
+        self._end = state
+        if self._table_id and self._is_readable and not self._lacking:
             self._good.append(version)
             self._newest = state
 
-    def _place_and_name(self, action: FileAction) -> tuple[Located, str]:
-        """Where the file lies, and what tells it from the same file with another deletion vector."""
-        place = self._files.located(action.path)
-        return place, f"{place.name}\0{vector_id(action.vector)}" if action.vector else place.name
+    def _take(self, action: PlainAdds | LogAction, version: int) -> None:
+        if isinstance(action, PlainAdds):
+            self._add_many(action, version)
+        elif isinstance(action, FileAction) and action.is_add:
+            self._add(action, version)
+        elif isinstance(action, TableId):
+            self._table_id = action.id
+        elif isinstance(action, ReaderVersion):
+            self._is_readable = True
 
-    def _add(self, action: FileAction, place: Located, name: str, version: int) -> None:
-        self._forget(name)
+    def _add(self, action: FileAction, version: int) -> None:
+        name = _name(action)
+        self._forget(name, version)
         self._live[name] = action.size or 0
         self._bytes += action.size or 0
-        lack = self._files.lack(place, action)
-        if lack is None:
-            if name in self._lacking:
-                del self._lacking[name]
-        elif name not in self._lacking:
+        if (lack := self._files.lack(action)) is not None:
             self._lacking[name] = (*lack, version)
 
     def _add_many(self, adds: PlainAdds, version: int) -> None:
         """Add files whose paths are their keys below the root; one by one where some are there already."""
-        below = f"{self._files.root}/" if self._files.root else ""
-        names = [below + path for path in adds.paths]
-        if len(set(names)) < len(names) or not self._live.keys().isdisjoint(names):
+        if len(set(adds.paths)) < len(adds.paths) or not self._live.keys().isdisjoint(adds.paths):
             for path, size in zip(*adds, strict=True):
-                action = FileAction(version, True, path, None, None, size)
-                self._add(action, *self._place_and_name(action), version)
+                self._add(FileAction(version, True, path, None, None, size), version)
             return
-        self._live.update(zip(names, adds.sizes, strict=True))
+        self._live.update(zip(*adds, strict=True))
         self._bytes += sum(adds.sizes)
-        size_of = self._files.size_of
-        for name, size in zip(names, adds.sizes, strict=True):
-            if (found := size_of(name)) != size:
-                self._lacking[name] = (name, "missing" if found is None else "other-size", version)
+        below, size_of = f"{self._files.root}/" if self._files.root else "", self._files.size_of
+        for path, size in zip(*adds, strict=True):
+            if (found := size_of(below + path)) != size:
+                self._lacking[path] = (below + path, "missing" if found is None else "other-size", version)
 
     def _remove(self, name: str, version: int) -> None:
-        self._forget(name)
+        if name not in self._live:
+            path = name.partition("\0")[0]
+            raise Contradiction(
+                f"Version {version} removes {path}, which the table does not have: it may be another's."
+            )
+        self._forget(name, version)
+
+    def _forget(self, name: str, version: int) -> None:
+        """Let go of a file before a version."""
+        self._bytes -= self._live.pop(name, 0)
         if name in self._lacking:
             self._blocked_until(*self._lacking.pop(name), version - 1)
-
-    def _forget(self, name: str) -> None:
-        self._bytes -= self._live.pop(name, 0)
 
     def _blocked_until(self, key: str, reason: str, since: int, last: int) -> None:
         """Note what was not there from version `since` to `last`, as far as these versions were reached."""
         first = last + 1 if self._first is None else max(since, self._first)
-        if first > last:
-            return
-        self._blocked_total += 1
-        if len(self._blocked) < MOST_BLOCKED:
+        if first <= last:
+            self._blocked_total += 1
             self._blocked.append(Blocked(key, reason, first, last))
+
+
+def _name(action: FileAction) -> str:
+    """What tells a file from others, and from itself with another deletion vector."""
+    return f"{action.path}\0{vector_id(action.vector)}" if action.vector else action.path
+
+
+def _added(actions: Iterable[PlainAdds | LogAction]) -> Iterator[str]:
+    for action in actions:
+        if isinstance(action, PlainAdds):
+            yield from action.paths
+        elif isinstance(action, FileAction) and action.is_add:
+            yield _name(action)
 
 
 def ranges_of(versions: Iterable[int]) -> tuple[tuple[int, int], ...]:
@@ -279,26 +296,42 @@ def beginnings(listing: LogListing) -> list[int]:
     return [*first, *sorted(usable_checkpoints(listing))]
 
 
+def newest_of(listing: LogListing) -> int | None:
+    """The newest version of any commit or whole checkpoint."""
+    return max((*listing.commits, *usable_checkpoints(listing)), default=None)
+
+
 def as_the_source_has_it(
     copy: LogListing, source: LogListing, is_same: Callable[[LogObject, LogObject], bool]
-) -> LogListing:
-    """What of a copy's log is the source's object of that name.
+) -> tuple[LogListing, list[ReadingProblem]]:
+    """What of a copy's log is the source's object of that name, and what is not.
 
     What the source no longer has is left out as well, since nothing tells whose it is.
     """
+    originals = {one.name: one for one in _objects_of(source)}
+    same = {one.name for one in _objects_of(copy) if one.name in originals and is_same(one, originals[one.name])}
+    problems = [
+        ReadingProblem(one.name, "It is not the source's object of that name.")
+        for one in _objects_of(copy)
+        if one.name in originals and one.name not in same
+    ]
 
-    def kept(of: Mapping[int, LogObject], originals: Mapping[int, LogObject]) -> dict[int, LogObject]:
-        return {
-            version: found
-            for version, found in of.items()
-            if (original := originals.get(version)) is not None and is_same(found, original)
-        }
+    def kept(of: Mapping[int, LogObject]) -> dict[int, LogObject]:
+        return {version: found for version, found in of.items() if found.name in same}
 
-    parts = {one.name: one for of in source.checkpoints.values() for one in of}
     checkpoints = {
-        version: same
+        version: left
         for version, of in copy.checkpoints.items()
-        if (same := tuple(one for one in of if one.name in parts and is_same(one, parts[one.name])))
+        if (left := tuple(one for one in of if one.name in same))
     }
-    commits, checksums = kept(copy.commits, source.commits), kept(copy.checksums, source.checksums)
-    return replace(copy, commits=commits, checkpoints=checkpoints, checksums=checksums)
+    other = tuple(one for one in copy.other if one.name in same)
+    commits, checksums = kept(copy.commits), kept(copy.checksums)
+    return replace(copy, commits=commits, checkpoints=checkpoints, checksums=checksums, other=other), problems
+
+
+def _objects_of(listing: LogListing) -> Iterator[LogObject]:
+    """The objects that a proof may read."""
+    yield from listing.commits.values()
+    yield from (one for of in listing.checkpoints.values() for one in of)
+    yield from listing.checksums.values()
+    yield from (one for one in listing.other if one.name.startswith(SIDECAR_FOLDER))

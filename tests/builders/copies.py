@@ -48,7 +48,7 @@ def proof_of(copy: Mapping[str, bytes], source: Mapping[str, bytes] | None = Non
     """What of the table can be restored from a copy, whose log has to be the source's where that is given."""
     listing = log_listing(copy)
     if source is not None:
-        listing = as_the_source_has_it(listing, log_listing(source), same_etag)
+        listing, _ = as_the_source_has_it(listing, log_listing(source), same_etag)
     sizes = {key: len(data) for key, data in copy.items()}
     return Prover(listing, LogInMemory(copy), TableFiles("t", "lake", lambda key: key, sizes.get)).prove()
 

@@ -5,8 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from backups.contract import PointJson, ProveJson
+from backups.destinations import can_be
 from backups.models import Plan
-from backups.points.documents import UNANCHORED, lines_of
+from backups.points.documents import UNANCHORED, WITH_PLAN, lines_of
 from backups.points.jobs import prove
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError
@@ -38,8 +39,8 @@ class Command(JsonCommand):
         points = _of_plan(uri, plan) if plan else _of_connection(uri, connection)
         lines = [line for point in points for line in lines_of(point)]
         self.emit(ProveJson(points=points), lines or [f"There is no Delta table below {uri}."])
-        if points and not plan:
-            self.note(UNANCHORED)
+        if points:
+            self.note(WITH_PLAN if plan else UNANCHORED)
         if unproven := sum(point["state"] != "proven" for point in points):
             raise Failed(f"{unproven:,} of {len(points):,} tables cannot be restored at the newest version.")
         if not points:
@@ -55,7 +56,7 @@ def _of_plan(uri: str, name: str) -> list[PointJson]:
     if plan is None:
         raise UsageError(f"There is no plan {name!r}: `levee backup plans` lists them.")
     asked, destination = _place(uri), place_of(plan.destination)
-    if not asked.prefix.startswith(destination.prefix):
+    if not asked.prefix.startswith(destination.prefix) or not can_be(destination.bucket, asked.bucket):
         raise UsageError(f"{uri} does not lie in the destination of {name}, {plan.destination}.")
     # Of a destination with one bucket for each snapshot, the URI says which.
     place, within = BucketPrefix(asked.bucket, destination.prefix), asked.prefix[len(destination.prefix) :]
@@ -72,6 +73,6 @@ def _proven(place: BucketPrefix, within: str, connection: Connection, plan: Plan
 
 def _place(uri: str) -> BucketPrefix:
     try:
-        return place_of(TableUri.parse(uri).s3a)
+        return place_of(TableUri.parse(uri).s3a.removesuffix("/_delta_log"))
     except ValueError as error:
         raise UsageError(str(error)) from error

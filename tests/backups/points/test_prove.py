@@ -159,6 +159,7 @@ def test_a_table_that_the_source_no_longer_has_is_not_proven_with_the_plan_and_i
     ("words", "said"),
     [
         (("s3a://elsewhere/x", "--plan", "warehouse-daily"), "does not lie in the destination"),
+        (("{uri}-of-another-plan".replace("vault-", "foreign-"), "--plan", "warehouse-daily"), "does not lie in the"),
         (("nowhere",), "is not a URI"),
         (("{uri}", "--plan", "none"), "There is no plan"),
         (("s3a://no-such-bucket-at-all/",), "NoSuchBucket"),
@@ -175,5 +176,33 @@ def test_for_people_it_says_what_stands_in_the_way(backup, capsys):
         call_command("prove", backup.uri)
     out, err = capsys.readouterr()
     assert "Version 2 can be restored; its log in the backup is at version 3." in out
-    assert "Up to version 3: t/part-3.parquet: it is not in the backup." in out
-    assert "No source to compare its log with" in err
+    assert "Needed by versions 3 to 3: t/part-3.parquet: it is not in the backup." in out
+    assert "Without --plan there is no source to compare with" in err
+
+
+def test_a_clone_is_proven_by_its_own_uri_too(backup, prove):
+    clone = {
+        LOG + commit_name(0): first_commit_bytes(table_id=OTHER),
+        **commit(1, add(f"s3a://{backup.source}/t/part-1.parquet")),
+    }
+    for copied in (False, True):
+        backup.put(appended(range(2)), copied=copied)
+        backup.put(clone, copied=copied, below="clones/")
+    uri = f"{backup.uri}/clones/t"
+    for words in ([uri], [f"{uri}/_delta_log"], [backup.uri, "--table", "clones/t"]):
+        [point] = prove(*words, "--plan", "warehouse-daily")
+        assert (point["table"], point["state"]) == (uri, "proven")
+
+
+def test_a_commit_that_is_not_the_source_s_is_named(backup, prove):
+    backup.put(appended(range(3)), copied=False)
+    backup.put(appended(range(3)) | commit(2, add("foreign")), copied=True)
+    [point] = prove(backup.uri, "--plan", "warehouse-daily")
+    assert (point["state"], point["version"]) == ("behind", 1)
+    assert point["problems"] == [f"{commit_name(2)}: It is not the source's object of that name."]
+
+
+def test_a_time_beyond_every_calendar_is_not_known(backup, prove):
+    backup.put(appended(range(2)) | commit(1, add("part-1.parquet"), timestamp=2**63 - 1), copied=True)
+    [point] = prove(backup.uri)
+    assert (point["state"], point["committed_at"]) == ("proven", None)

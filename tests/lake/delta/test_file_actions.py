@@ -10,6 +10,7 @@ from lake.delta.file_actions import (
     CommitTime,
     FileAction,
     LogUnreadable,
+    ReaderVersion,
     Sidecar,
     TableId,
     checkpoint_files,
@@ -42,6 +43,7 @@ def test_a_checkpoint_gives_the_same_from_parquet():
     gone = {"remove": {"path": "b", "deletionTimestamp": 7}}
     data = checkpoint_bytes(protocol(), metadata(), add("a", 11), gone)
     assert list(checkpoint_files(3, io.BytesIO(data))) == [
+        ReaderVersion(1),
         TableId(UUID),
         FileAction(3, True, "a", None, None, 11),
         FileAction(3, False, "b", 7, None),

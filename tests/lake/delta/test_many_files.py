@@ -79,3 +79,10 @@ def test_a_checkpoint_says_the_same_however_it_is_read(rows: list[Any]) -> None:
 def test_what_is_no_commit_is_unreadable_by_columns_too(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many_files, "LARGE", 0)
     assert flat(3, actions_of_commit(3, data)) == ["unreadable"]
+
+
+@given(place=st.integers(0, 2_000), bit=st.integers(0, 7))
+def test_a_damaged_checkpoint_is_read_or_unreadable_and_nothing_else(place: int, bit: int) -> None:
+    data = bytearray(checkpoint_bytes())
+    data[place % len(data)] ^= 1 << bit
+    flat(3, actions_of_checkpoint(3, io.BytesIO(bytes(data))))

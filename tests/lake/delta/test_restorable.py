@@ -6,6 +6,7 @@ from lake.delta.names import checksum_name, commit_name
 from lake.delta.restorable import MOST_BLOCKED, ranges_of
 from tests.builders.copies import LOG, appended, commit, name, proof_of, without
 from tests.builders.delta import (
+    UUID,
     add,
     checkpoint_bytes,
     commit_bytes,
@@ -149,20 +150,125 @@ def test_a_version_that_needs_a_reader_unknown_here_ends_what_is_claimed():
     assert "catalogManaged" in proof.problems[0].reason
 
 
-def test_a_log_without_metadata_gives_no_version():
-    assert proof_of({LOG + commit_name(0): commit_bytes(commit_info(), protocol())}).ranges == ()
+@pytest.mark.parametrize("action", [protocol(), metadata(), {"metaData": {"id": UUID}}])
+def test_a_log_without_protocol_and_schema_gives_no_version_and_says_so(action):
+    proof = proof_of({LOG + commit_name(0): commit_bytes(commit_info(), action)})
+    assert (proof.ranges, proof.newest) == ((), None)
+    assert "no protocol, or no metadata" in proof.problems[0].reason
+
+
+def test_a_key_as_the_log_writes_it_is_no_file_that_readers_find():
+    objects = appended(range(1)) | commit(1, add("a%20b.parquet"))
+    assert proof_of(objects | {"t/a%20b.parquet": b"x" * 500}).ranges == ((0, 0),)
+
+
+def test_another_spelling_of_a_path_removes_nothing():
+    objects = appended(range(1)) | commit(1, add("x%3D1.parquet")) | commit(2, remove("x=1.parquet"))
+    assert proof_of(objects | {"t/x=1.parquet": b"x" * 500}).ranges == ((0, 1),)
+
+
+def test_a_file_without_a_size_cannot_be_compared():
+    objects = appended(range(1)) | commit(1, {"add": {"path": "p.parquet"}}) | {"t/p.parquet": b""}
+    proof = proof_of(objects)
+    assert (proof.ranges, proof.blocked[0].reason) == (((0, 0),), "no-size")
+
+
+def test_a_gap_is_named_by_its_missing_commit():
+    copy = without(appended(range(6)), LOG + commit_name(3))
+    assert [one.place for one in proof_of(copy).problems] == [commit_name(3)]
+    copy = without(appended(range(3)), LOG + commit_name(0))
+    assert [one.place for one in proof_of(copy).problems] == [commit_name(0)]
+
+
+def test_a_sidecar_that_is_not_the_source_s_is_none():
+    files = [add(name(number)) for number in range(1, 5)]
+    sidecar = {"sidecar": {"path": "s.parquet"}}
+    source = without(appended(range(6)), LOG + commit_name(0)) | {
+        f"{LOG}{4:020d}.checkpoint.{OTHER}.json": commit_bytes(protocol(), metadata(), sidecar),
+        f"{LOG}_sidecars/s.parquet": checkpoint_bytes(*files),
+    }
+    assert proof_of(source, source).ranges == ((4, 5),)
+    assert proof_of(source | {f"{LOG}_sidecars/s.parquet": checkpoint_bytes(files[3])}, source).ranges == ()
+
+
+def test_a_checkpoint_or_a_checksum_that_is_not_the_source_s_counts_for_nothing():
+    source = with_checkpoint(without(appended(range(6)), LOG + commit_name(0)), 4)
+    assert proof_of(source | {f"{LOG}{4:020d}.checkpoint.parquet": checkpoint_bytes()}, source).ranges == ()
+    assert proof_of(source | crc(5, 9, 9), source).ranges == ((4, 5),)
+    assert proof_of(source | crc(5, 9, 9), source | crc(5, 9, 9)).ranges == ((4, 4),)
+
+
+@pytest.mark.parametrize(("offset", "length"), [(-1, 34), (1, None), ("1", 34), (1, -34)])
+def test_a_deletion_vector_without_a_place_in_its_file_is_unreadable(offset, length):
+    at = {**vector("p", "s3a://lake/t/v.bin"), "offset": offset, "sizeInBytes": length}
+    objects = appended(range(2)) | commit(2, remove(name(1)), with_vector(add(name(1)), at))
+    assert proof_of(objects | {"t/v.bin": b"x" * 99}).ranges == ((0, 1),)
+
+
+def test_a_deletion_vector_is_found_by_its_uuid_and_its_offset_counts():
+    at = vector("u", "ab^-aqEH.-t@S}K{vb[*k^", offset=100)
+    objects = appended(range(2)) | commit(2, remove(name(1)), with_vector(add(name(1)), at))
+    key = "t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    assert proof_of(objects | {key: b"x" * 142}).ranges == ((0, 2),)
+    assert proof_of(objects | {key: b"x" * 141}).ranges == ((0, 1),)
+
+
+def test_the_newest_version_tells_when_it_was_committed():
+    body = commit_bytes(commit_info(in_commit_timestamp=7, timestamp=9))
+    assert proof_of(appended(range(2)) | {LOG + commit_name(1): body}).newest.committed_at == 7
+
+
+def crc(version: int, files: int, size: int, table_id: str = UUID) -> dict[str, bytes]:
+    body = crc_bytes(files=files, size=size, metadata=metadata(table_id)["metaData"])
+    return {LOG + checksum_name(version): body}
+
+
+@pytest.mark.parametrize("wrong", [(2, 1_500), (3, 1_499), (3, 1_500, OTHER)], ids=["files", "bytes", "table"])
+def test_a_version_whose_checksum_says_otherwise_is_not_claimed_nor_what_follows(wrong):
+    right = crc(2, 2, 1_000) | crc(7, 7, 3_500)
+    proof = proof_of(with_checkpoint(appended(range(8)), 5) | right | crc(3, *wrong) | crc(7, 6, 3_500))
+    assert proof.ranges == ((0, 2),)
+    assert proof.problems[0].place == commit_name(3)
+
+
+def test_the_newest_checksum_answers_for_all_before_it():
+    objects = appended(range(6)) | crc(4, 4, 2_000)
+    assert proof_of(objects | crc(2, 9, 9)).ranges == ((0, 5),)
+    assert proof_of(objects | crc(4, 9, 9) | crc(2, 2, 1_000)).ranges == ((0, 3),)
+    unreached = objects | {LOG + commit_name(3): b"{"} | crc(2, 9, 9)
+    assert proof_of(unreached).ranges == ((0, 1),)
+
+
+def test_a_checkpoint_of_which_its_checksum_says_otherwise_is_none_nor_what_follows():
+    objects = with_checkpoint(without(appended(range(8)), LOG + commit_name(0)), 5)
+    assert proof_of(objects | crc(7, 9, 9) | crc(5, 9, 9)).ranges == ()
+
+
+def test_a_removed_file_that_the_table_does_not_have_ends_what_is_claimed():
+    proof = proof_of(with_checkpoint(appended(range(6)) | commit(3, remove("never-there")), 4))
+    assert proof.ranges == ((0, 2),)
+    assert "never-there" in proof.problems[0].reason
 
 
 @pytest.mark.parametrize(
-    "crc", [crc_bytes(files=2), crc_bytes(files=3, metadata=metadata(OTHER)["metaData"])], ids=["files", "table"]
+    "own", [[add("not-in-it")], [remove(name(1))], [metadata(OTHER)]], ids=["adds", "removes", "is another's"]
 )
-def test_a_version_whose_checksum_says_otherwise_is_not_claimed_nor_what_follows(crc):
-    objects = appended(range(4)) | {LOG + checksum_name(3): crc, LOG + checksum_name(2): crc_bytes(files=2)}
-    proof = proof_of(objects)
-    assert proof.ranges == ((0, 2),)
-    assert proof.problems[0].place == commit_name(3)
-    later = with_checkpoint(appended(range(8)), 5)
-    assert proof_of(later | {LOG + checksum_name(7): crc, LOG + checksum_name(3): crc}).ranges == ((0, 2),)
+def test_a_checkpoint_that_its_own_commit_contradicts_is_none(own):
+    objects = with_checkpoint(without(appended(range(6)), LOG + commit_name(0)), 4)
+    assert proof_of(objects | commit(4, *own)).ranges == ()
+
+
+def test_a_checkpoint_that_names_a_file_twice_is_none():
+    files = [add(name(number)) for number in (1, 2, 3, 4, 4)]
+    twice = {f"{LOG}{4:020d}.checkpoint.parquet": checkpoint_bytes(protocol(), metadata(), *files)}
+    assert proof_of(without(appended(range(6)), LOG + commit_name(0)) | twice).ranges == ()
+
+
+def test_another_checkpoint_of_the_version_serves_where_one_is_broken():
+    objects = with_checkpoint(without(appended(range(6)), LOG + commit_name(0)), 4)
+    classic = f"{LOG}{4:020d}.checkpoint.parquet"
+    second = {f"{LOG}{4:020d}.checkpoint.{OTHER}.parquet": objects[classic]}
+    assert proof_of(objects | second | {classic: b"PAR1"}).ranges == ((4, 5),)
 
 
 def test_a_table_dropped_and_made_anew_is_claimed_only_as_its_source_has_it():

@@ -115,7 +115,7 @@ def ids_of(table: Any) -> list[int]:
 
 
 def back_up(pool: Objects, source: Source, stale: Objects, chance: random.Random) -> None:
-    """BackupObjects what the source still has of an older listing into the pool, but for some copies that fail."""
+    """Copy what the source still has of an older listing into the pool, but for some copies that fail."""
     now = source.objects()
     for key in stale:
         if key in now and chance.random() > 0.12 and not key.endswith("_last_checkpoint"):
