@@ -21,7 +21,7 @@ from lake.delta.uri import TableUri
 class Command(JsonCommand):
     """Read every log below a place, and compare what each version needs with what is there; changes nothing.
 
-    Exit 1 where a table cannot be restored at its newest version.
+    Exit 1 where a table is not proven at its newest version.
     """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,7 +42,7 @@ class Command(JsonCommand):
         if points:
             self.note(WITH_PLAN if plan else UNANCHORED)
         if unproven := sum(point["state"] != "proven" for point in points):
-            raise Failed(f"{unproven:,} of {len(points):,} tables cannot be restored at the newest version.")
+            raise Failed(f"{unproven:,} of {len(points):,} tables are not proven at their newest version.")
         if not points:
             raise Failed("Nothing was proven.")
 

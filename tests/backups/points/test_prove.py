@@ -1,6 +1,7 @@
 """`levee prove`: backups in S3, with and without the plan that made them."""
 
 import json
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,11 +13,13 @@ from django.core.management import CommandError, call_command
 
 from backups.contract import ProveJson
 from dashboard.connections.models import Connection
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
 from lake.delta.names import commit_name
 from sandbox.client import REGION
 from tests.backups.runs.world import make_plan
 from tests.builders.copies import LOG, appended, commit, without
-from tests.builders.delta import EPOCH_MS, add, first_commit_bytes
+from tests.builders.delta import EPOCH_MS, add, checkpoint_bytes, first_commit_bytes
 from tests.json_types import missing
 from tests.sandboxlake import sandbox_lake
 
@@ -172,7 +175,7 @@ def test_what_cannot_be_read_is_said(backup, words, said):
 
 def test_for_people_it_says_what_stands_in_the_way(backup, capsys):
     backup.put(without(appended(range(4)), "t/part-3.parquet"), copied=True)
-    with pytest.raises(CommandError, match="1 of 1 tables cannot be restored at the newest version"):
+    with pytest.raises(CommandError, match="1 of 1 tables are not proven at their newest version"):
         call_command("prove", backup.uri)
     out, err = capsys.readouterr()
     assert "Version 2 can be restored; its log in the backup is at version 3." in out
@@ -206,3 +209,50 @@ def test_a_time_beyond_every_calendar_is_not_known(backup, prove):
     backup.put(appended(range(2)) | commit(1, add("part-1.parquet"), timestamp=2**63 - 1), copied=True)
     [point] = prove(backup.uri)
     assert (point["state"], point["committed_at"]) == ("proven", None)
+
+
+@pytest.mark.parametrize(("path", "state"), [("pool/t/part-9.parquet", "proven"), ("other/part-9.parquet", "behind")])
+def test_without_a_plan_a_whole_name_counts_where_it_leads_into_the_place(backup, prove, path, state):
+    backup.put(appended(range(2)) | commit(2, add(f"s3a://{backup.vault}/{path}")), copied=True)
+    for key in ("t/part-9.parquet", "/part-9.parquet", "other/part-9.parquet"):
+        backup.lake.put(backup.vault, f"pool/{key}", b"x" * 500)
+    assert [one["state"] for one in prove(backup.uri)] == [state]
+
+
+def test_what_a_writer_left_behind_long_before_the_newest_commit_does_not_wait(backup, prove):
+    backup.put(appended(range(3)), copied=True)
+    long_ago = time.time() - 7_200
+    backup.lake.put(backup.vault, f"pool/{LOG}_commit_{OTHER}.json.tmp", b"x", modified_at=long_ago)
+    assert [one["state"] for one in prove(backup.uri)] == ["proven"]
+
+
+def test_a_source_whose_commits_are_gone_is_at_the_version_of_its_checkpoint(backup, prove):
+    checkpoint = {f"{LOG}{2:020d}.checkpoint.parquet": checkpoint_bytes()}
+    backup.put(checkpoint, copied=False)
+    backup.put(appended(range(3)) | checkpoint, copied=True)
+    [point] = prove(backup.uri, "--plan", "warehouse-daily")
+    assert (point["state"], point["version"], point["accepted_version"]) == ("unprovable", None, 2)
+
+
+def failing_at(monkeypatch, key: str, code: str) -> None:
+    def get(self: S3, bucket: str, wanted: str, **span: Any) -> Any:
+        if wanted.endswith(key):
+            raise AwsError(code, "it said", "", "s3:GetObject", "", f"s3://{bucket}/{wanted}")
+        return whole(self, bucket, wanted, **span)
+
+    whole = S3.get
+    monkeypatch.setattr(S3, "get", get)
+
+
+def test_an_archived_commit_ends_its_own_table_alone(backup, prove, monkeypatch):
+    for below in ("", "b/"):
+        backup.put(appended(range(3)), copied=True, below=below)
+    failing_at(monkeypatch, f"b/{LOG}{commit_name(2)}", "InvalidObjectState")
+    assert [(one["state"], one["version"]) for one in prove(backup.uri)] == [("behind", 1), ("proven", 2)]
+
+
+def test_trouble_that_is_not_one_object_s_proves_nothing(backup, monkeypatch):
+    backup.put(appended(range(3)), copied=True)
+    failing_at(monkeypatch, commit_name(2), "InternalError")
+    with pytest.raises(CommandError, match="InternalError"):
+        call_command("prove", backup.uri)

@@ -49,6 +49,7 @@ def test_a_gap_in_the_log_ends_what_can_be_restored_until_the_next_checkpoint():
     proof = proof_of(without(objects, LOG + commit_name(3)))
     assert proof.ranges == ((0, 2), (5, 7))
     assert [segment.base for segment in proof.segments] == [-1, 5]
+    assert (proof.newest.version, proof_of(objects).ranges) == (7, ((0, 7),))
 
 
 @pytest.mark.parametrize("body", [b"", b'{"add":{"path":"x"', commit_bytes(add("x"))[:-9]])
@@ -297,6 +298,33 @@ def test_a_removed_file_that_comes_back_counts_again():
     proof = proof_of(copy)
     assert proof.ranges == ((0, 0), (3, 3))
     assert [(one.first, one.last) for one in proof.blocked] == [(4, 4), (1, 2)]
+
+
+def test_a_file_added_again_with_another_size_counts_once_and_with_that():
+    objects = appended(range(1)) | commit(1, add("p"), add("p")) | commit(2, add("p", 600)) | {"t/p": b"x" * 600}
+    proof = proof_of(objects)
+    assert proof.ranges == ((0, 0), (2, 2))
+    assert [tuple(one) for one in proof.blocked] == [("t/p", "other-size", 1, 1)]
+    assert (proof.newest.files, proof.newest.bytes) == (1, 600)
+
+
+def test_what_a_commit_both_removes_and_adds_is_there_after_it():
+    proof = proof_of(appended(range(2)) | commit(2, add(name(1)), remove(name(1))))
+    assert (proof.ranges, proof.newest.files) == (((0, 2),), 1)
+
+
+def test_a_file_with_a_deletion_vector_is_not_removed_as_one_without():
+    inline = vector("i", "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L")
+    objects = appended(range(2)) | commit(2, remove(name(1)), with_vector(add(name(1)), inline))
+    assert proof_of(objects | commit(3, remove(name(1)))).ranges == ((0, 2),)
+    assert proof_of(objects | commit(3, with_vector(remove(name(1)), inline))).ranges == ((0, 3),)
+
+
+def test_versions_that_are_not_reached_are_not_said_to_lack_anything():
+    objects = with_checkpoint(without(appended(range(6)), LOG + commit_name(0), LOG + commit_name(3)), 3)
+    copy = without(objects, f"t/{name(1)}")
+    assert [(one.first, one.last) for one in proof_of(copy).blocked] == [(4, 5)]
+    assert proof_of(copy | commit(4, remove(name(1)))).blocked == ()
 
 
 def test_of_many_files_that_are_lacking_those_of_the_newest_version_are_named():
