@@ -61,7 +61,7 @@ def test_paged_at_night(person, levee, told):
     expect(repaired.locator(".badge")).to_have_text("Done")
 
 
-def test_blocked_beyond_repair(person):
+def test_blocked_beyond_repair(person, told):
     """The page says what to do in order, offers no loss first, and asks for more where something is lost."""
     page = person.page
     person.open("/tables/?state=blocked", Role.OPERATOR)
@@ -71,14 +71,14 @@ def test_blocked_beyond_repair(person):
     expect(page.locator("#verdict a.button")).to_have_attribute("href", re.compile("#steps$"))
     steps = page.locator(".guide > li")
     expect(steps.locator("h3")).to_contain_text([re.compile("^Stop the writers"), "backup", re.compile("^Or give")])
-    in_order = [step.inner_text() for step in steps.locator("h3").all()]
     expect(steps.locator("button")).to_have_count(0)
     expect(page.get_by_role("region", name="What not to do")).to_contain_text("Delete the entry of version 7")
 
     person.press(page.locator("dl", has_text="Permalink").get_by_role("link", name="Open"))
     page.wait_for_url("**/alerts/*/")
     what_to_do = page.get_by_role("region", name="What it means")
-    expect(what_to_do).to_contain_text(re.compile(".*".join(re.escape(step) for step in in_order), re.DOTALL))
+    # One alert for the two tables that lost a commit so; it says what to do about the one that was seen first.
+    expect(what_to_do).to_contain_text(re.compile("Stop the writers.*Or give version (7|10) up", re.DOTALL))
     person.press(page.get_by_role("link", name=re.compile("^Next step: inventory.reservations: ")))
     person.press(page.locator("dl", has_text="Permalink").get_by_role("link", name="7", exact=True))
     expect(page.get_by_role("region", name="What is known of it")).to_contain_text("Accepted file")
