@@ -20,12 +20,9 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
     """What of the table can be restored, and what not."""
     proof, newest = table.proof, table.proof.newest
     at = newest.committed_at if newest else None
-    is_newest = newest is not None and newest.version == table.published and not table.unpublished
-    lag = (
-        None
-        if table.unpublished or at is None or table.published_at is None
-        else max(0, table.published_at - at) // 1_000
-    )
+    accepted, accepted_at = (None, None) if table.unpublished else (table.published, table.published_at)
+    lag = None if at is None or accepted_at is None else max(0, accepted_at - at) // 1_000
+    is_newest = newest is not None and newest.version == accepted
     return PointJson(
         id=None,
         plan=plan,
@@ -37,8 +34,8 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) ->
         anchored=table.is_anchored,
         version=newest.version if newest else None,
         committed_at=_moment(at),
-        accepted_version=None if table.unpublished else table.published,
-        accepted_at=None if table.unpublished else _moment(table.published_at),
+        accepted_version=accepted,
+        accepted_at=_moment(accepted_at),
         rpo_seconds=0 if is_newest else lag,
         ranges=list(proof.ranges),
         blocked=[_blocked(one) for one in proof.blocked],
@@ -88,7 +85,8 @@ def _sentence(table: ProvenTable) -> str:
             f"Version {newest.version:,}, the newest published in {where}, can be restored. Whether a later one was "
             f"accepted, for which {table.unpublished} lies there, only DynamoDB tells, which was not asked."
         )
-    return f"Version {newest.version:,}, the newest of {where}, can be restored."
+    can_be = f"Version {newest.version:,}, the newest of {where}, can be restored"
+    return f"{can_be}." if table.is_anchored else f"{can_be}; that log was compared with no source's."
 
 
 def lines_of(point: PointJson) -> Iterator[str]:

@@ -89,8 +89,8 @@ def _unpublished(listing: LogListing) -> str:
 
 def _made_at(log: StoredLog, version: int | None) -> int | None:
     """When a version was committed, as its commit says; None where that cannot be read."""
-    body = LogUnreadable("") if version is None else log.body(commit_name(version))
-    if version is None or isinstance(body, LogUnreadable):
+    body = None if version is None else log.body(commit_name(version))
+    if version is None or not isinstance(body, bytes):
         return None
     with suppress(LogUnreadable):
         return next((one.at for one in commit_files(version, body) if isinstance(one, CommitTime)), None)

@@ -39,8 +39,6 @@ SizeOf = Callable[[str], int | None]
 """The bytes of the object of a key in the backup, None where none is there."""
 Places = Callable[[str], str | None]
 """The key in the backup of a key of the source's bucket that a log names in full; None where that was not backed up."""
-
-
 Agrees = Callable[["TableAtVersion"], bool]
 """Whether another witness says the same of a version."""
 

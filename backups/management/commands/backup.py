@@ -13,6 +13,7 @@ from backups.advancing import advance_here
 from backups.contract import InventoryJson, RunJson
 from backups.documents import plan_document, run_document, run_summary
 from backups.inventory_setup import FORMATS, FREQUENCIES, PlaceUnfit
+from backups.lookup import plan_named
 from backups.models import ACTIVE, Plan, Run, RunState
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
@@ -98,12 +99,12 @@ class Command(JsonCommand):
         self.emit(documents, columns(["PLAN", "ENGINE", "SCHEDULE", "LAST RUN", "SOURCE"], rows))
 
     def _plan(self, plan: str, **_: Any) -> None:
-        document = plan_document(_plan_named(plan))
+        document = plan_document(plan_named(plan))
         self.emit(document, [f"{name}: {value}" for name, value in document.items() if name not in HIDDEN])
 
     def _runs(self, plan: str | None, state: str | None, **_: Any) -> None:
         found = Run.objects.select_related("plan")
-        found = found.filter(plan=_plan_named(plan)) if plan else found
+        found = found.filter(plan=plan_named(plan)) if plan else found
         found = found.filter(state=state) if state else found
         documents = [run_summary(run) for run in found[:MOST_RUNS]]
         rows = [
@@ -113,7 +114,7 @@ class Command(JsonCommand):
         self.emit(documents, columns(["RUN", "PLAN", "STATE", "STARTED", "COPIED"], rows))
 
     def _run(self, plan: str, enqueue: bool, here: bool, anew: bool, **_: Any) -> None:
-        found = _plan_named(plan)
+        found = plan_named(plan)
         if anew:
             self._cancel_active(found)
         run = actions.start_run(Actor.command(), found, enqueue=enqueue)
@@ -129,7 +130,7 @@ class Command(JsonCommand):
         advance_here(run, self.note)
 
     def _inventory(self, plan: str, format: str, frequency: str, replace: bool, enqueue: bool, **_: Any) -> None:
-        found, how = _plan_named(plan), {"replace": replace, "enqueue": enqueue}
+        found, how = plan_named(plan), {"replace": replace, "enqueue": enqueue}
         try:
             job = ask_for_inventory(Actor.command(), found, format, frequency, **how)
         except PlaceUnfit as error:
@@ -168,13 +169,6 @@ class Command(JsonCommand):
         """Print it; of one that the workers have just been given there is not more to tell than where it stands."""
         document = run_document(run)
         self.emit(document, _as_text(document) if whole else _head(document))
-
-
-def _plan_named(name: str) -> Plan:
-    plan = Plan.objects.select_related("connection", "vault_connection").filter(name=name).first()
-    if plan is None:
-        raise Failed(f"There is no plan {name!r}: `levee backup plans` lists them.")
-    return plan
 
 
 def _run_named(text: str) -> Run:

@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from backups.contract import PointJson, ProveJson
 from backups.destinations import can_be
+from backups.lookup import plan_named
 from backups.models import Plan
 from backups.points.documents import UNANCHORED, WITH_PLAN, lines_of
 from backups.points.jobs import prove
@@ -52,9 +53,7 @@ def _of_connection(uri: str, name: str | None) -> list[PointJson]:
 
 
 def _of_plan(uri: str, name: str) -> list[PointJson]:
-    plan = Plan.objects.select_related("vault_connection").filter(name=name).first()
-    if plan is None:
-        raise UsageError(f"There is no plan {name!r}: `levee backup plans` lists them.")
+    plan = plan_named(name)
     asked, destination = _place(uri), place_of(plan.destination)
     if not asked.prefix.startswith(destination.prefix) or not can_be(destination.bucket, asked.bucket):
         raise UsageError(f"{uri} does not lie in the destination of {name}, {plan.destination}.")
