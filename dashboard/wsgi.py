@@ -14,6 +14,7 @@ from django.template.loader import get_template  # noqa: E402
 from django.urls import reverse  # noqa: E402
 
 from dashboard.jobs import registry  # noqa: E402
+from dashboard.web.warm import warm_up  # noqa: E402
 
 # So that nobody waits for it at the first request, and the processes of `gunicorn --preload` share it.
 registry.in_modules.load()
@@ -21,4 +22,5 @@ reverse("tables")
 pages = settings.BASE_DIR / "templates"
 for page in pages.rglob("*.html"):
     get_template(str(page.relative_to(pages)))
+warm_up()
 gc.freeze()  # a collection that marks what is shared would copy it
