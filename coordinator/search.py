@@ -12,7 +12,7 @@ from coordinator.models import Bucket, CommitStore, DeltaTable
 from coordinator.protocols.verdict import State
 from coordinator.queries.coordination import NAMES
 from coordinator.queries.repairs import bulk_kinds
-from coordinator.queries.table_list import TableFilter, filtered, searched, table_rows
+from coordinator.queries.table_list import TableFilter, filtered, is_too_short, searched, table_rows
 from dashboard.accounts.search import MOST_TO_ACT_ON, ONLY_TABLES, Search, SearchHit, SearchKind, register
 from dashboard.connections.models import Connection
 
@@ -21,6 +21,8 @@ TABLES_TO_ACT_ON = 3
 
 def _tables(search: Search, words: str) -> QuerySet[DeltaTable]:
     """As the list finds and sorts them; without words those that are not healthy."""
+    if is_too_short(words):
+        return search.rows(DeltaTable).none()
     tables = (filtered(searched(TableFilter(q=words))) & search.rows(DeltaTable)).select_related("connection")
     return tables if words else tables.exclude(state=State.HEALTHY)
 

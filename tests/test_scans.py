@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchmarks.large_lake import fill
 from coordinator.kept import compact
 from dashboard.accounts.roles import Role
+from dashboard.web import paging
 from tests.builders.lake import make_commit, make_entry, make_finding, make_store, make_table
 from tests.builders.people import signed_in
 
@@ -27,7 +28,9 @@ LISTS = (
     "/tables/", "/tables/?sort=-last&size=200", "/tables/?state=pending", "/tables/?state=unpublished",
     "/tables/?state=gone", "/tables/?connection=prod", "/tables/?mechanism=log_store", "/tables/?bucket=lake",
     "/tables/?q=orders", "/tables/?q=zzz", "/stores/", "/buckets/", "/connections/",
-    "/backups/", "/jobs/", "/jobs/?state=failed", "/audit/", "/audit/?show=all", "/alerts/", "/alerts/?state=resolved",
+    "/tables/?q=zz", "/backups/", "/jobs/", "/jobs/?state=failed", "/jobs/?q=zzz", "/jobs/?by=zzz", "/audit/",
+    "/audit/?show=all", "/audit/?text=zzz", "/audit/?actor=zzz", "/audit/?outcome=refused&action=zzz",
+    "/audit/?show=all&target=zzz", "/audit/?until=2020-01-01", "/alerts/", "/alerts/?state=resolved",
     "/alerts/messages/", "/deadlines/",
 )  # fmt: skip
 
@@ -44,7 +47,8 @@ def test_a_list_reads_no_whole_table(address: str) -> None:
 
 @pytest.mark.postgres("queries")
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not count the rows that it reads")
-def test_a_list_of_thousands_of_rows_reads_few_of_any_large_table() -> None:
+def test_a_list_of_thousands_of_rows_reads_few_of_any_large_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "MOST_LOOKED_THROUGH", TABLES // 10)
     client = signed_in(Role.ADMIN)
     fill(TABLES, timezone.now())
     compact()
@@ -83,6 +87,6 @@ def whole_tables_read(sql: str) -> str:
         plan = "\n".join(row[3] for row in cursor.fetchall())
     aliases = {alias: table for table, alias in re.findall(r'"(\w+)" ([UVWT]\d+)', sql)}
     read = {aliases.get(name, name) for name in re.findall(r"^SCAN (\w+)", plan, re.MULTILINE)}
-    if re.search(r"LIMIT \d+$", sql) and "TEMP B-TREE" not in plan:
+    if re.search(r"LIMIT \d+( OFFSET \d+)?$", sql) and "TEMP B-TREE" not in plan:
         read = set()  # in the order of an index, until the page is full
     return f"{sql}\n{plan}" if read & set(LARGE) else ""

@@ -24,8 +24,9 @@ from coordinator.models import Bucket, Commit, CommitStore, DeltaTable, Observat
 from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted
 from coordinator.queries.next_step import NextStep, next_step
-from coordinator.queries.table_counts import tables_by
+from coordinator.queries.table_counts import sum_of_tables, tables_by
 from dashboard.connections.models import Connection
+from dashboard.web import paging
 from dashboard.web.paging import Column, Page, Sort, keyset_page, ordered
 from lake.delta.uri import SCHEMES, places_meant
 
@@ -184,6 +185,11 @@ def searched(chosen: TableFilter) -> TableFilter:
         tables = tables.filter(pk__in=by_index)
     found = tables.values_list("pk", flat=True)[: MOST_FOUND + 1]
     return chosen if len(found) > MOST_FOUND else replace(chosen, found=tuple(found))
+
+
+def is_too_short(q: str) -> bool:
+    """Whether looking for it would read each of many tables: the indexes keep three characters at a time."""
+    return 0 < len(q) < 3 and sum_of_tables() > paging.MOST_LOOKED_THROUGH
 
 
 def table_page(chosen: TableFilter, sort: Sort, after: str, size: int) -> "Page[DeltaTable]":

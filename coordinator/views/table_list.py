@@ -81,7 +81,8 @@ def _clean_address(request: HttpRequest) -> str:
 
 def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str, object]:
     size = choose_size(request.GET.get("size", ""), default=SIZES[0])
-    chosen = queries.searched(chosen)
+    too_short = chosen.q if queries.is_too_short(chosen.q) else ""
+    chosen = queries.searched(replace(chosen, q="") if too_short else chosen)
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
     worst = _worst(chosen, counts)
@@ -89,6 +90,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     readings, read_at = queries.readings(chosen.connection)
     return {
         "chosen": chosen,
+        "too_short": too_short,
         "page": page,
         "rows": queries.table_rows(page.rows, timezone.now()),
         "sort": sort,

@@ -34,6 +34,8 @@ class AuditEntry(models.Model):
         ordering = ("-id",)
         indexes = [
             models.Index(fields=["action", "-id"], name="audit_action_newest"),
+            models.Index(fields=["actor_name", "-id"], name="audit_actor_newest"),
+            models.Index(fields=["outcome", "-id"], name="audit_outcome_newest"),
             models.Index(fields=["target_type", "target_id", "-id"], name="audit_target_newest"),
             models.Index(fields=["job_id", "action"], name="audit_of_job"),
         ]

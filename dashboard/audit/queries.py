@@ -112,15 +112,23 @@ def _day(text: str) -> datetime | None:
         return None
 
 
-def audit_page(wanted: AuditFilter, after: str, size: int) -> Page[AuditEntry]:
-    """Return one page, newest first; `after` is the cursor that the page before gave.
+def audit_page(wanted: AuditFilter, after: str, size: int, *, whole: bool = False) -> Page[AuditEntry]:
+    """Return one page, newest first; `after` is the cursor that the page before gave, `whole` looks through all rows.
 
     Each row has `shell`: who did it, or asked for it, from a shell; None unless so.
     """
     asked = (rows_of.filter(outcome="requested", source="command") for rows_of in _of_one_act())
     own = Case(When(source="command", then="user_agent"))
     shell = Coalesce(*(Subquery(one.values("user_agent")[:1]) for one in asked), own)
-    return keyset_page(audit_entries(wanted).annotate(shell=shell), NEWEST, after, size)
+    rows = audit_entries(wanted).annotate(shell=shell)
+    return keyset_page(rows, NEWEST, after, size, None if whole else audit_entries(_by_index(wanted)))
+
+
+def _by_index(wanted: AuditFilter) -> AuditFilter:
+    """The first field of which an index has the entries, newest first; empty where there is none."""
+    action = "" if wanted.action.endswith(".") else wanted.action
+    exact = {"action": action, "actor": wanted.actor, "outcome": wanted.outcome}
+    return next((AuditFilter(**{name: value}) for name, value in exact.items() if value), AuditFilter())
 
 
 def export_rows(wanted: AuditFilter) -> Iterator[dict[str, object]]:

@@ -83,9 +83,11 @@ def jobs(wanted: JobFilter) -> QuerySet[Job]:
     return rows
 
 
-def job_page(wanted: JobFilter, after: str, size: int) -> Page[Job]:
-    """Return one page, newest first; `after` is the cursor that the page before gave."""
-    return keyset_page(jobs(wanted), NEWEST, after, size)
+def job_page(wanted: JobFilter, after: str, size: int, *, whole: bool = False) -> Page[Job]:
+    """Return one page, newest first; `after` is the cursor that the page before gave, `whole` looks through all."""
+    state = "" if wanted.state == "active" else wanted.state
+    by_index = JobFilter(kind=wanted.kind) if wanted.kind else JobFilter(state=state)
+    return keyset_page(jobs(wanted), NEWEST, after, size, None if whole else jobs(by_index))
 
 
 def _running(connection: int | None) -> QuerySet[Job, Any]:

@@ -17,6 +17,8 @@ Row = TypeVar("Row", bound=models.Model)
 
 SIZES = (20, 50, 100, 200)
 _LONGEST_TYPED = 200
+MOST_LOOKED_THROUGH = 50_000
+"""Rows that one page reads, at the most, where no index finds what its filters ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,17 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """One page of rows. `next_after` continues the list and is empty on the last page."""
+    """One page of rows. `next_after` continues the list and is empty on the last page.
+
+    `looked_to` is the last row that was read where that was not the end of the list: further on there may be more.
+    """
 
     rows: tuple[Row, ...]
     next_after: str
     is_first: bool
     size: int
     sort: Sort
+    looked_to: Row | None = None
 
 
 def choose_sort(offered: Sequence[Sort], text: str) -> Sort:
@@ -79,14 +85,30 @@ def as_typed(text: str) -> str:
     return text.replace("\0", "").strip()[:_LONGEST_TYPED]
 
 
-def keyset_page(queryset: QuerySet[Row], sort: Sort, after: str, size: int) -> Page[Row]:
-    """Return up to `size` rows in the order of `sort`, beginning after the cursor `after` (empty: at the beginning)."""
+def keyset_page(
+    queryset: QuerySet[Row], sort: Sort, after: str, size: int, among: QuerySet[Row] | None = None
+) -> Page[Row]:
+    """Return up to `size` rows in the order of `sort`, beginning after the cursor `after` (empty: at the beginning).
+
+    `among` are rows of which an index has that order, without unknown values, and from which `queryset` picks some: of
+    these a page reads MOST_LOOKED_THROUGH. None: all are read until the page is full.
+    """
     values = _read_cursor(queryset.model, sort, after)
+    last = None
+    if among is not None:
+        reach = _part(among, sort.columns, values)[MOST_LOOKED_THROUGH - 1 : MOST_LOOKED_THROUGH]
+        last = next(iter(reach), None)
+    if last is not None:
+        own = [getattr(last, column.field) for column in sort.columns]
+        queryset = _compared(queryset, sort.columns, own, " >= " if sort.columns[0].descending else " <= ")
     rows = _rows_after(queryset, sort, values, size + 1)
     has_more = len(rows) > size
     rows = rows[:size]
-    next_after = _write_cursor(sort, rows[-1]) if has_more else ""
-    return Page(rows=tuple(rows), next_after=next_after, is_first=values is None, size=size, sort=sort)
+    if has_more:
+        last = None
+    continues = rows[-1] if has_more else last
+    next_after = _write_cursor(sort, continues) if continues is not None else ""
+    return Page(tuple(rows), next_after, is_first=values is None, size=size, sort=sort, looked_to=last)
 
 
 def ordered(queryset: QuerySet[Row], sort: Sort) -> QuerySet[Row]:
@@ -118,17 +140,19 @@ def _rows_after(queryset: QuerySet[Row], sort: Sort, values: Sequence[Any] | Non
 
 
 def _part(queryset: QuerySet[Row], columns: Sequence[Column], values: Sequence[Any] | None) -> QuerySet[Row]:
-    """The rows after these values, in order. Rows are compared, for which a database begins in its index at that very
-    row; in alternatives it finds the place of the first column alone."""
+    """The rows after these values, in order."""
     found = queryset.order_by(*map(_order, columns))
-    if values is None:
-        return found
+    return found if values is None else _compared(found, columns, values, " < " if columns[0].descending else " > ")
+
+
+def _compared(queryset: QuerySet[Row], columns: Sequence[Column], values: Sequence[Any], sign: str) -> QuerySet[Row]:
+    """Rows are compared, for which a database begins in its index at that very row; in alternatives it finds the place
+    of the first column alone."""
     fields: list[models.Field[Any, Any]] = [queryset.model._meta.get_field(column.field) for column in columns]  # type: ignore[misc]
     row = [Value(value, field) for value, field in zip(values, fields, strict=True)]
     sides = (Func(*side, template="(%(expressions)s)") for side in ([column.field for column in columns], row))
-    joiner = " < " if columns[0].descending else " > "
-    beyond = Func(*sides, template="%(expressions)s", arg_joiner=joiner, output_field=models.BooleanField())
-    return found.filter(beyond)
+    condition = Func(*sides, template="%(expressions)s", arg_joiner=sign, output_field=models.BooleanField())
+    return queryset.filter(condition)
 
 
 def _write_cursor(sort: Sort, row: models.Model) -> str:

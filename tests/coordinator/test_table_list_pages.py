@@ -18,6 +18,7 @@ from coordinator.protocols.verdict import State
 from coordinator.queries.next_step import NextStep
 from coordinator.queries.table_list import SORTS, TableFilter, filtered
 from dashboard.accounts.roles import Role
+from dashboard.web import paging
 from tests.builders.lake import (
     NOW,
     make_commit,
@@ -71,6 +72,21 @@ def test_each_filter_narrows(client: Client, query: str, found: list[str]) -> No
     make_table("s3a://other/web/clicks", connection=make_connection("staging"), mechanism="single_driver")
 
     assert shown(client, f"/tables/?{query.format(store=store.pk, table=table.pk)}") == found
+
+
+def test_one_or_two_characters_are_not_looked_for_among_very_many_tables(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_table()
+    make_table("s3a://other/web/clicks")
+    monkeypatch.setattr(paging, "MOST_LOOKED_THROUGH", 1)
+
+    page = flat(client.get("/tables/?q=cl"))
+
+    assert "“cl” is too short to be looked for among so many tables" in page
+    assert names(page) == ["sales.orders", "web.clicks"]
+    assert shown(client, "/tables/?q=cli") == ["web.clicks"]
+    assert "web.clicks" not in flat(client.get("/find/?q=cl"))
 
 
 @pytest.mark.parametrize(

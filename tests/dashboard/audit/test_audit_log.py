@@ -18,6 +18,7 @@ from dashboard.audit.log import record
 from dashboard.audit.models import AuditEntry
 from dashboard.audit.queries import AuditFilter, audit_entries
 from dashboard.audit.sentences import ACTS, says
+from dashboard.web import paging
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import job
 from tests.dashboard.web.markup import flat
@@ -48,6 +49,21 @@ def history() -> None:
 )
 def test_each_filter_narrows(wanted: AuditFilter, found: int) -> None:
     assert audit_entries(wanted).count() == found
+
+
+@pytest.mark.usefixtures("history")
+def test_a_page_that_looked_through_some_rows_leads_to_the_older_ones_and_a_command_reads_all(monkeypatch: Any) -> None:
+    monkeypatch.setattr(paging, "MOST_LOOKED_THROUGH", 2)
+    client = signed_in(Role.VIEWER)
+
+    first = client.get("/audit/?text=orders")
+    assert "No entry matches so far" in flat(first)
+    assert "Look further back" in flat(first)
+    older = client.get("/audit/", {"text": "orders", "after": first.context["page"].next_after})
+    assert [row.action for row in older.context["page"].rows] == ["lake.observe"]
+    out = io.StringIO()
+    call_command("audit", "--actor", "maya", "--outcome", "requested", stdout=out)
+    assert "s3a://lake/orders" in out.getvalue()
 
 
 @pytest.mark.usefixtures("history")

@@ -13,6 +13,7 @@ from dashboard.accounts.roles import Role
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs import views
 from dashboard.jobs.models import Job, JobEvent
+from dashboard.web import paging
 from tests.builders.people import signed_in
 from tests.dashboard.jobs.builders import ago, job
 from tests.dashboard.web.markup import flat
@@ -37,6 +38,19 @@ def test_jobs_narrow_by_state_and_kind() -> None:
     assert titles("/jobs/?state=active") == ["running"]
     assert titles("/jobs/?kind=test-fail") == ["failed"]
     assert len(titles("/jobs/?state=nonsense&kind=nonsense&after=nonsense&q=%00")) == 2
+
+
+def test_a_page_that_looked_through_some_jobs_says_how_far_and_leads_to_the_older_ones(monkeypatch: Any) -> None:
+    monkeypatch.setattr(paging, "MOST_LOOKED_THROUGH", 2)
+    for number, title in enumerate(("Wanted", "other", "Wanted", "other")):
+        job("succeeded", title=title, created_at=ago(hours=9 - number))
+    client = signed_in(Role.VIEWER)
+
+    first = client.get("/jobs/?q=wanted")
+    assert [row.title for row in first.context["page"].rows] == ["Wanted"]
+    assert f"older than {first.context['page'].rows[0].created_at:%Y-%m-%d %H:%M} UTC were not looked at" in flat(first)
+    older = client.get("/jobs/", {"q": "wanted", "after": first.context["page"].next_after})
+    assert [row.title for row in older.context["page"].rows] == ["Wanted"]
 
 
 def test_kinds_are_offered_in_words() -> None:

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.db import connection
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.jobs.models import Job
+from dashboard.web import paging
 from dashboard.web.paging import Column, Sort, choose_size, choose_sort, keyset_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("paging")]
@@ -67,6 +69,32 @@ def walk(sort: Sort, size: int) -> list[Job]:
 def test_the_pages_together_are_the_sorted_list(rows: list[Any], sort: Sort, size: int) -> None:
     jobs = store(rows)
     assert [job.pk for job in walk(sort, size)] == [job.pk for job in naive(jobs, sort)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, sort=st.sampled_from((TITLE, TITLE.reversed())), size=st.integers(1, 5), most=st.integers(1, 4))
+def test_pages_that_look_through_few_rows_together_find_what_matches(
+    rows: list[Any], sort: Sort, size: int, most: int
+) -> None:
+    matching = [job.pk for job in naive(store(rows), sort) if job.total == 7]
+    found, after = [], ""
+    with mock.patch.object(paging, "MOST_LOOKED_THROUGH", most):
+        while True:
+            page = keyset_page(Job.objects.filter(total=7), sort, after, size, Job.objects.all())
+            found += [job.pk for job in page.rows]
+            if not (after := page.next_after):
+                break
+    assert found == matching
+
+
+def test_a_page_that_finds_nothing_says_how_far_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "MOST_LOOKED_THROUGH", 2)
+    jobs = store([(n, None, title) for n, title in enumerate(("a", "b", "c"))])
+
+    page = keyset_page(Job.objects.filter(title="c"), TITLE, "", 5, Job.objects.all())
+
+    assert (page.rows, page.looked_to) == ((), jobs[1])
+    assert keyset_page(Job.objects.filter(title="c"), TITLE, page.next_after, 5, Job.objects.all()).rows == (jobs[2],)
 
 
 def test_a_page_costs_one_query_and_counts_nothing() -> None:

@@ -44,7 +44,7 @@ class Command(JsonCommand):
     def _list(self, wanted: AuditFilter, limit: int) -> None:
         if not 1 <= limit <= LARGEST_LIMIT:
             raise UsageError(f"--limit is {limit}: write a number from 1 to {LARGEST_LIMIT:,}.")
-        entries = audit_page(wanted, "", limit).rows
+        entries = audit_page(wanted, "", limit, whole=True).rows
         self.emit([as_document(entry) for entry in entries], _as_text(entries))
 
     def _export(self, wanted: AuditFilter, form: str) -> None:

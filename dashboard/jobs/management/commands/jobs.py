@@ -24,7 +24,7 @@ class Command(JsonCommand):
         limit: int = options["limit"]
         if not 1 <= limit <= LARGEST_LIMIT:
             raise UsageError(f"--limit is {limit}: write a number from 1 to {LARGEST_LIMIT:,}.")
-        found = job_page(JobFilter(state=options["state"], kind=options["kind"]), "", limit).rows
+        found = job_page(JobFilter(state=options["state"], kind=options["kind"]), "", limit, whole=True).rows
         self.emit([as_document(job) for job in found], _as_text(found))
 
 
