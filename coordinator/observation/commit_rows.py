@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from coordinator.models import Commit, DeltaTable
 from coordinator.observation.reading import Reading
-from coordinator.observation.storable import make_storable
 from coordinator.protocols.single_driver import RECENT
+from dashboard.storable import make_storable
 from lake.delta.facts import CommitInfo, LogListing, LogObject, TableFacts
 
 _YEAR_3000_MS = 32_503_680_000_000

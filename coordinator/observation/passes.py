@@ -19,12 +19,12 @@ from coordinator.observation.reading import Reading
 from coordinator.observation.saving import CHUNK, save_readings, save_unchanged
 from coordinator.observation.second_look import MOST_SECOND_LOOKS, SecondLooks, read_table
 from coordinator.observation.settings_of_aws import judge_bucket_again, observe_buckets, observe_stores
-from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey, survey_for_one_table, survey_stores
 from coordinator.observation.targets import Engines, TableTarget, TargetBook, known_tables
 from coordinator.observation.workers import Workers
 from coordinator.writer_tests.places import scratch_places
 from dashboard.connections.models import Connection
+from dashboard.storable import clean_text
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.facts import Provenance

@@ -9,10 +9,10 @@ from typing import Any
 from coordinator.models import DeltaTable, ProvenanceRow
 from coordinator.observation.commit_rows import Told
 from coordinator.observation.reading import Reading
-from coordinator.observation.storable import make_storable
 from coordinator.protocols.deadlines import read_moment
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.provenance import abandoned, remember
+from dashboard.storable import make_storable
 from lake.delta import facts
 
 _BATCH = 500

@@ -17,12 +17,12 @@ from coordinator.observation.commit_rows import Told, moment, save_commits
 from coordinator.observation.failures import Failure, failure_of
 from coordinator.observation.provenance_rows import save_provenance
 from coordinator.observation.reading import Reading
-from coordinator.observation.storable import make_storable
 from coordinator.protocols.bucket_tables import Stored, joined_ranges, ranges_of, read_ranges, stored_ranges
 from coordinator.protocols.log_view import LogView
 from coordinator.protocols.registrations import OF_REGISTRATIONS, current_registration
 from coordinator.protocols.verdict import Finding, Severity, State, Verdict
 from dashboard.connections.models import Connection
+from dashboard.storable import make_storable
 from lake.delta.facts import LockDomain, LogListing, TableFacts
 
 CHUNK = 50

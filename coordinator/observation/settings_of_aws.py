@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from coordinator.models import Bucket, CommitStore, DeltaTable, Observed, Watch
 from coordinator.observation.bucket_contents import tables_in
 from coordinator.observation.failures import failure_of
-from coordinator.observation.storable import clean_json, make_storable
 from coordinator.observation.workers import Workers
 from coordinator.protocols.buckets import judge_bucket
 from coordinator.protocols.deadlines import read_moment
@@ -18,6 +17,7 @@ from coordinator.protocols.verdict import State
 from coordinator.settings.rule_reach import view_of_rules
 from dashboard.connections.models import Connection
 from dashboard.connections.owners import keep_owner
+from dashboard.storable import clean_json, make_storable
 from lake.aws.access import Lake
 from lake.aws.buckets import BucketDescription, describe_bucket
 from lake.aws.dynamodb import StoreDescription

@@ -7,7 +7,6 @@ from functools import partial
 from types import MappingProxyType
 
 from coordinator.observation.newest import read_newest
-from coordinator.observation.storable import REPLACEMENT
 from coordinator.observation.surveys import (
     WRONG_KEYS,
     CoordinatorSurvey,
@@ -18,6 +17,7 @@ from coordinator.observation.surveys import (
     speaks_of,
 )
 from coordinator.observation.targets import KnownTable, TableTarget
+from dashboard.storable import REPLACEMENT
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import ObjectSummary

@@ -9,12 +9,12 @@ from changes.documents import PlannedResult, planned_by
 from changes.gate import Confirmation
 from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
-from coordinator.observation.storable import clean_text
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
+from dashboard.storable import clean_text
 from lake.delta.uri import TableUri
 
 LIST_KIND = "list-rescue"

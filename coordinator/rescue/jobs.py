@@ -20,7 +20,6 @@ from changes.plan import ChangePlan, Refusal
 from coordinator.contract import CopyDocument, RefusedListing
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import observe_one_table, survey_for_one_table, target_of
-from coordinator.observation.storable import clean_text
 from coordinator.observation.surveys import Survey
 from coordinator.protocols.wording import counted
 from coordinator.repairs.carrying_out import READ_AGAIN, AuditSnapshots, Trouble, keep_in, read_again
@@ -56,6 +55,7 @@ from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from dashboard.jobs.registry import job_kind
+from dashboard.storable import clean_text
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary

@@ -12,7 +12,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from coordinator.models import CommitStore, WriterTest
-from coordinator.observation.storable import clean_json, clean_text
 from coordinator.protocols.coordinator_conf import aws_endpoint
 from coordinator.scratch import StoresToAsk, read_leftovers
 from coordinator.writer_tests.judging import (
@@ -24,6 +23,7 @@ from coordinator.writer_tests.judging import (
     judge,
 )
 from coordinator.writer_tests.places import MOST_OBJECTS, folder_of
+from dashboard.storable import clean_json, clean_text
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.actions import read_commit

@@ -7,12 +7,12 @@ import pytest
 
 from coordinator.models import Bucket, Commit, CommitStore, Entry
 from coordinator.observation.settings_of_aws import _ttl_since, judge_bucket_again
-from coordinator.observation.storable import clean_json
 from coordinator.protocols.bucket_tables import TableInBucket, WaitingFile
 from coordinator.settings.capacity import advise
 from coordinator.settings.rule_reach import forecast, view_of_rules
 from coordinator.settings.views_of import capacity_advice, expiry_facts, judged_lifecycle, lifecycle_view
 from dashboard.accounts.roles import Role
+from dashboard.storable import clean_json
 from tests.builders.lake import make_bucket, make_commit, make_store, make_table
 from tests.builders.people import signed_in
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from coordinator.models import Commit, DeltaTable, Entry
-from coordinator.observation.storable import clean_json, clean_text, make_storable
+from dashboard.storable import clean_json, clean_text, make_storable
 
 pytestmark = pytest.mark.postgres("JSON")
 
