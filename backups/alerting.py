@@ -78,7 +78,9 @@ def _advice(run: Run) -> str:
         return "Check the plan's permissions, put right what is missing, and start another run."
     if run.state == RunState.FAILED:
         return "Put right what ended the run, and start another."
-    return "Look at what was left over, by cause, and try it again."
+    if run.left_over:
+        return "Look at what was left over, by cause, and try it again."
+    return "Look at which tables cannot be restored as their plan promises, and why."
 
 
 def old_backups(now: datetime) -> Iterator[Problem]:

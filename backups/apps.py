@@ -36,12 +36,13 @@ class BackupsConfig(AppConfig):
 
 
 def _forget_copies(connection: str, **_: object) -> None:
-    """Copies in an emptied vault are none any more: no age counts from them."""
-    from backups.models import Run, RunState
+    """Copies in an emptied vault are none any more: no age counts from them, and nothing is restored from them."""
+    from backups.models import RestorePoint, Run, RunState
 
     own = {"plan__vault_connection__name": connection, "plan__vault_connection__endpoint_url__startswith": LOOPBACK}
     copies = Run.objects.copies().filter(**own)
     copies.update(state=RunState.CANCELLED, sentence="The sandbox was started again, with an empty vault.")
+    RestorePoint.objects.filter(**own).delete()
 
 
 def _section(since: datetime, now: datetime) -> str:

@@ -33,7 +33,7 @@ class RunSummary(TypedDict):
     id: str
     plan: Annotated[str, "nightly"]
     state: RunStateWord
-    stage: Annotated[str, "inventory | manifest | cost_gate | copy | reconcile"]
+    stage: Annotated[str, "inventory | manifest | cost_gate | copy | reconcile | prove"]
     sentence: str
     inventory: Annotated[str | None, "2026-11-19T01-00Z"]
     estimate_usd: Usd
@@ -94,7 +94,8 @@ class FailureDocument(TypedDict):
 
 
 class RunJson(RunSummary):
-    """`backup show RUN --json`, and what every act on a run prints; `worth_retry` counts what a retry would copy."""
+    """`backup show RUN --json`, and what every act on a run prints; `worth_retry` counts what a retry would copy,
+    `points` the tables by what of them can be restored, once that is proven."""
 
     destination: Annotated[str, "s3a://vault/lake"]
     folder: str
@@ -111,6 +112,7 @@ class RunJson(RunSummary):
     bytes_planned: int
     worth_retry: int
     evidence: Mapping[str, object]
+    points: Annotated[Mapping[str, int], {"proven": 14, "too_new": 1, "behind": 1, "unprovable": 1}]
     stages: list[StageDocument]
     copy_jobs: list[CopyJobDocument]
     failures: list[FailureDocument]
@@ -159,7 +161,7 @@ class InventoryJson(TypedDict):
     result: Mapping[str, object]
 
 
-NotStored = Annotated[None, None]
+NotYet = Annotated[None, None]
 
 
 class BlockedDocument(TypedDict):
@@ -174,19 +176,24 @@ class BlockedDocument(TypedDict):
 class PointJson(TypedDict):
     """A table of a backup: the newest version that can be restored, and in `ranges` all of them, both ends included.
 
-    `anchored`: each object of its log was found equal to the source's. `accepted_version` is the newest of the
-    source's log, or, without a source, of the log in the backup; null where a commit above it waits, of which only
-    DynamoDB tells whether it was accepted. `rpo_seconds` lie between the two commits. `blocked` are some of
-    `blocked_total`, those of the newest versions first. `id`, `run`, `last_checked_at`, `last_drill_at` and `proof` are
-    null: nothing was stored.
+    `proven`: that version is the newest, or with a plan every commit that is older than its objective is in it, by the
+    times of S3; `behind`: some of these are not; `too_new`: the whole table is younger, and nothing of it can be
+    restored yet; `unprovable`: none can be restored, or what is lacking is not known. `anchored`: each object of its
+    log was found equal to the source's. `accepted_version` is the newest of the source's log, or, without a source, of
+    the log in the backup; null where a commit above it waits, of which only DynamoDB tells whether it was accepted.
+    `rpo_seconds` lie between the two commits, by their writers' clocks. `blocked` are some of `blocked_total`, those of
+    the newest versions first. `table` is its place in the backup, and at the source in `backup points`, which lists
+    what runs have stored: for `prove`, which stores nothing, `id` and `run` are null. `last_checked_at`,
+    `last_drill_at` and `proof` are null for now.
     """
 
-    id: NotStored
+    id: Annotated[str | None, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
     plan: Annotated[str | None, "nightly"]
-    run: NotStored
-    table: Annotated[str, "s3a://vault/lake/orders"]
+    run: Annotated[str | None, "0d7e5f5c-3a8c-4c53-8a9f-5f6f0a1f2c11"]
+    destination: Annotated[str, "s3a://vault/lake/"]
+    table: Annotated[str, "s3a://lake/orders"]
     incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]
-    state: Annotated[str, "proven | behind | unprovable"]
+    state: Annotated[str, "proven | too_new | behind | unprovable"]
     sentence: str
     anchored: bool
     version: Annotated[int | None, 41]
@@ -200,13 +207,13 @@ class PointJson(TypedDict):
     files: Annotated[int, 460]
     bytes: Annotated[int, 123456]
     proven_at: datetime
-    last_checked_at: NotStored
-    last_drill_at: NotStored
-    proof: NotStored
+    last_checked_at: NotYet
+    last_drill_at: NotYet
+    proof: NotYet
     problems: Annotated[list[str], ["00000000000000000013.json: Line 2 of version 13 is not one whole action."]]
 
 
 class ProveJson(TypedDict):
-    """`prove URI --json`."""
+    """`prove URI --json` and `backup points --json`."""
 
     points: list[PointJson]

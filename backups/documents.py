@@ -6,9 +6,9 @@ from typing import TypeVar, cast
 
 from django.db.models import Model
 
-from backups.contract import CopyJobDocument, FailureDocument, PlanJson, RunJson, RunSummary, StageDocument
+from backups.contract import CopyJobDocument, FailureDocument, PlanJson, PointJson, RunJson, RunSummary, StageDocument
 from backups.destinations import is_pool
-from backups.models import FailureGroup, Plan, Run, RunState
+from backups.models import FailureGroup, Plan, RestorePoint, Run, RunState
 from backups.retention import kept_as
 
 Shape = TypeVar("Shape")
@@ -27,6 +27,7 @@ def run_document(run: Run) -> RunJson:
         stages=[_document(row, StageDocument) for row in run.stages.all()],
         copy_jobs=[_document(row, CopyJobDocument) for row in run.copy_jobs.all()],
         failures=[failure_document(group) for group in run.failures.all()],
+        points=run.tables.get("points", {}),
     )
 
 
@@ -39,6 +40,12 @@ def run_summary(run: Run) -> RunSummary:
 
 def failure_document(group: FailureGroup) -> FailureDocument:
     return _document(group, FailureDocument, objects=group.object_count)
+
+
+def stored_point(point: RestorePoint) -> PointJson:
+    """A stored restore point."""
+    plan, run, absent = point.plan.name, str(point.run_id), dict.fromkeys(("last_checked_at", "last_drill_at", "proof"))
+    return _document(point, PointJson, id=str(point.pk), plan=plan, run=run, **absent)
 
 
 def plan_document(plan: Plan) -> PlanJson:

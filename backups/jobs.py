@@ -8,6 +8,7 @@ from django.utils import timezone
 from backups import lifecycle
 from backups.advancing import CANCEL_KIND, DATA_KIND, AdvanceParams
 from backups.models import Run, RunState
+from backups.points.proving import REQUESTS_AT_ONCE
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
 from backups.runs.ports import Pipeline
@@ -54,7 +55,7 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
         return "The run is finished, or another job moves it."
     with ExitStack() as stack:
         try:
-            vault = stack.enter_context(open_lake(lake_access(run.plan.vault_connection)))
+            vault = stack.enter_context(open_lake(lake_access(run.plan.vault_connection), parallel=REQUESTS_AT_ONCE))
         except Exception as error:
             note_failed_start(run, context, error)
             raise

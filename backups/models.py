@@ -129,6 +129,7 @@ class Stage(models.TextChoices):
     COST_GATE = "cost_gate", "Cost gate"
     COPY = "copy"
     RECONCILE = "reconcile"
+    PROVE = "prove"
 
 
 class Runs(models.QuerySet["Run"]):
@@ -177,7 +178,7 @@ class Run(models.Model):
     approved_at = models.DateTimeField(null=True)
 
     lanes = models.JSONField(default=list)  # [{lane, manifests: [{bucket, key, etag, objects, bytes}]}]
-    tables = models.JSONField(default=dict)  # {tables, largest: [{table, objects, bytes}]}
+    tables = models.JSONField(default=dict)  # {tables, largest: [{table, objects, bytes}], points: {proven: 14, …}}
     evidence = models.JSONField(default=dict)  # Where outcomes lie, and what is worth another try
 
     listed = models.BigIntegerField(default=0)
@@ -227,7 +228,7 @@ class Run(models.Model):
 
     @property
     def is_reconciled(self) -> bool:
-        return self.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS}
+        return self.state in {RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS} or self.stage == Stage.PROVE
 
     @property
     def counts(self) -> dict[str, int]:
@@ -275,7 +276,7 @@ class StageState(models.TextChoices):
 
 
 class RunStage(models.Model):
-    """One stage of a run as a person sees it: five rows, made with the run."""
+    """One stage of a run as a person sees it: a row for each, made with the run."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="stages")
     number = models.PositiveSmallIntegerField()
@@ -349,6 +350,59 @@ class CopyJob(models.Model):
     @property
     def manifest(self) -> Manifest:
         return Manifest(self.lane, self.manifest_bucket, self.manifest_key, self.manifest_etag, self.total, self.bytes)
+
+
+class PointState(models.TextChoices):
+    """PROVEN: a version restores, with every commit that is older than the plan's objective. BEHIND: with some of these
+    lacking. TOO_NEW: the whole table is younger. UNPROVABLE: none restores, or what is lacking is not known."""
+
+    PROVEN = "proven"
+    TOO_NEW = "too_new"
+    BEHIND = "behind"
+    UNPROVABLE = "unprovable"
+
+
+AS_PROMISED = frozenset({PointState.PROVEN, PointState.TOO_NEW})
+"""States of tables that break no promise of their plan."""
+
+
+class RestorePoint(models.Model):
+    """What can be restored of a table, as the newest run of the plan that found it at the source has proven it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="points")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="points")
+    destination = models.CharField(max_length=1100)  # The run's
+    table = models.CharField(max_length=1100)  # s3a:// URI at the source
+    incarnation = models.TextField(blank=True)  # metaData.id
+    state = models.CharField(max_length=16, choices=PointState.choices)
+    sentence = models.TextField()
+    anchored = models.BooleanField()  # Its log was compared with the source's
+    version = models.BigIntegerField(null=True)  # The newest that can be restored
+    committed_at = models.DateTimeField(null=True)
+    accepted_version = models.BigIntegerField(null=True)  # At the source when it was proven
+    accepted_at = models.DateTimeField(null=True)
+    rpo_seconds = models.BigIntegerField(null=True)
+    ranges = models.JSONField(default=list)  # All versions that can be restored, [first, last] each
+    blocked = models.JSONField(default=list)  # [{first_version, version, key, reason}], some of blocked_total
+    blocked_total = models.BigIntegerField(default=0)
+    files = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    problems = models.JSONField(default=list)  # Sentences on what of the log could not be read
+    proven_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("plan", "table")
+        indexes = [
+            models.Index(fields=["table"], name="point_of_table"),
+            models.Index(fields=["run", "state", "table"], name="point_of_run"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["plan", "table"], name="point_once_per_plan"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.state}"
 
 
 class FailureGroup(models.Model):

@@ -62,7 +62,8 @@ class Outcome(StrEnum):
 
 
 SAFE = frozenset({Outcome.COPIED, Outcome.ALREADY_THERE})
-GAPS = frozenset(set(Outcome) - SAFE - {Outcome.LISTED})
+GAPS = frozenset(set(Outcome) - SAFE - {Outcome.LISTED, Outcome.TOO_NEW})
+"""What keeps a run from being complete. Of what is too new, the restore points tell whether it matters."""
 WORTH_RETRY = frozenset({Outcome.CHANGED, Outcome.DENIED, Outcome.FAILED})
 
 

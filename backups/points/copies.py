@@ -15,6 +15,8 @@ from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 
 LOG = "_delta_log/"
+ARCHIVED = "InvalidObjectState"
+"""S3's code for an object that has to be restored from its archive first."""
 AT_ONCE = 64
 """Objects of a log that are in memory together."""
 
@@ -30,7 +32,7 @@ class BackupObjects:
 
     def listing(self, root: str) -> LogListing:
         """The log of a table, sorted into what each object is."""
-        return read_listing(self.logs[root], self.place.prefix + log_of(root), folders_listed=True)
+        return read_listing(self.logs.get(root, ()), self.place.prefix + log_of(root), folders_listed=True)
 
 
 def log_of(root: str) -> str:
@@ -54,12 +56,13 @@ def read_copy(s3: S3, place: BucketPrefix, within: str) -> BackupObjects:
 
 @dataclass(frozen=True)
 class StoredLog:
-    """A table's log in S3, read by the threads of `pool`."""
+    """A table's log in S3, read by the threads of `pool`. What of it lies in an archive is read from `instead`."""
 
     s3: S3
     bucket: str
     folder: str
     pool: ThreadPoolExecutor
+    instead: "StoredLog | None" = None
 
     def bodies(self, names: Sequence[str]) -> Iterator[bytes | LogUnreadable]:
         for start in range(0, len(names), AT_ONCE):
@@ -76,6 +79,13 @@ class StoredLog:
         try:
             return self.s3.get(self.bucket, self.folder + name).data
         except AwsError as error:
-            if error.is_access_denied or error.code in {"NoSuchKey", "InvalidObjectState"}:
+            if error.code == ARCHIVED and self.instead is not None:
+                return self.instead.body(name)
+            if is_of_one_object(error):
                 return LogUnreadable(str(error))
             raise
+
+
+def is_of_one_object(error: AwsError) -> bool:
+    """Whether S3 refused what was asked for, and trying again would not help; others may be had all the same."""
+    return error.is_access_denied or error.code in {"NoSuchKey", ARCHIVED} or error.code.startswith("KMS.")

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
 from backups.contract import BlockedDocument, PointJson
+from backups.models import Plan, PointState
 from backups.points.proving import ProvenTable
 from lake.backup.objects import BucketPrefix
-from lake.delta.restorable import REASONS, Blocked
+from lake.delta.restorable import REASONS, Blocked, TableAtVersion
 from lake.delta.state import EPOCH
 
 MOST_SHOWN = 10
@@ -16,33 +15,32 @@ UNANCHORED = "Without --plan there is no source to compare with: a log of two ta
 WITH_PLAN = "Tables of the source that the backup has nothing of are not looked for."
 
 
-def point_document(table: ProvenTable, place: BucketPrefix, plan: str | None) -> PointJson:
-    """What of the table can be restored, and what not."""
+def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, now: datetime) -> PointJson:
+    """What of the table can be restored, and what not. `now` is no earlier than its log was read."""
     proof, newest = table.proof, table.proof.newest
-    at = newest.committed_at if newest else None
-    accepted, accepted_at = (None, None) if table.unpublished else (table.published, table.published_at)
-    lag = None if at is None or accepted_at is None else max(0, accepted_at - at) // 1_000
-    is_newest = newest is not None and newest.version == accepted
+    accepted, accepted_at = (None, None) if table.waiting else (table.published, table.published_at)
+    state = _state(table, now - timedelta(hours=plan.objective_hours) if plan else None)
     return PointJson(
         id=None,
-        plan=plan,
+        plan=plan.name if plan else None,
         run=None,
+        destination=place.uri,
         table=place.below(table.root).uri.rstrip("/"),
         incarnation=newest.table_id if newest else "",
-        state=_state(table),
-        sentence=_sentence(table),
+        state=state,
+        sentence=_sentence(table, state),
         anchored=table.is_anchored,
         version=newest.version if newest else None,
-        committed_at=_moment(at),
+        committed_at=_moment(newest.committed_at if newest else None),
         accepted_version=accepted,
         accepted_at=_moment(accepted_at),
-        rpo_seconds=0 if is_newest else lag,
+        rpo_seconds=None if accepted is None or newest is None else _behind(table, newest),
         ranges=list(proof.ranges),
         blocked=[_blocked(one) for one in proof.blocked],
         blocked_total=proof.blocked_total,
         files=newest.files if newest else 0,
         bytes=newest.bytes if newest else 0,
-        proven_at=timezone.now(),
+        proven_at=now,
         last_checked_at=None,
         last_drill_at=None,
         proof=None,
@@ -61,32 +59,53 @@ def _moment(milliseconds: int | None) -> datetime | None:
         return None
 
 
-def _state(table: ProvenTable) -> str:
-    newest = table.proof.newest
-    if newest is None or table.published is None:
-        return "unprovable"
-    if newest.version < table.published:
-        return "behind"
-    return "unprovable" if table.unpublished else "proven"
+def _behind(table: ProvenTable, newest: TableAtVersion) -> int | None:
+    """Seconds from the commit of the newest version that can be restored to that of the newest published one, by their
+    writers' clocks; None where these do not say."""
+    if newest.version == table.published:
+        return 0
+    if newest.committed_at is None or table.published_at is None or table.published_at < newest.committed_at:
+        return None
+    return (table.published_at - newest.committed_at) // 1_000
 
 
-def _sentence(table: ProvenTable) -> str:
-    """What its state means, in one sentence or two."""
-    newest, published = table.proof.newest, table.published
+def _state(table: ProvenTable, promised: datetime | None) -> PointState:
+    """By what S3 says of its objects, since a writer's clock may be wrong: every commit up to `promised` has to be in
+    the backup, or without that every one."""
+    newest, published, waiting = table.proof.newest, table.published, table.waiting
+    if published is None and waiting is None:
+        return PointState.UNPROVABLE
+    is_newest = newest.version == published if newest else published is None
+    is_lacking_young = promised is not None and table.lacking_since is not None and table.lacking_since > promised
+    is_waiting_young = promised is not None and waiting is not None and waiting.modified_at > promised
+    if (is_newest or is_lacking_young) and (waiting is None or is_waiting_young):
+        return PointState.PROVEN if newest else PointState.TOO_NEW
+    is_behind = promised is None or (table.lacking_since is not None and not is_lacking_young)
+    return PointState.BEHIND if newest and not is_newest and is_behind else PointState.UNPROVABLE
+
+
+def _sentence(table: ProvenTable, state: PointState) -> str:
+    """What its state means, in a sentence or two."""
+    newest, published, problems = table.proof.newest, table.published, table.proof.problems
     where = "the source's log" if table.is_anchored else "its log in the backup"
+    why = f" {problems[0].reason}" if problems else ""
+    if state == PointState.TOO_NEW:
+        return "The table is younger than the objective of the plan; nothing of it can be restored yet."
     if published is None:
-        return f"Nothing is published in {where}: there is no version to compare with."
-    if newest is None:
-        return f"No version can be restored; {where} is at version {published:,}."
-    if newest.version < published:
-        return f"Version {newest.version:,} can be restored; {where} is at version {published:,}."
-    if table.unpublished:
-        return (
-            f"Version {newest.version:,}, the newest published in {where}, can be restored. Whether a later one was "
-            f"accepted, for which {table.unpublished} lies there, only DynamoDB tells, which was not asked."
-        )
-    can_be = f"Version {newest.version:,}, the newest of {where}, can be restored"
-    return f"{can_be}." if table.is_anchored else f"{can_be}; that log was compared with no source's."
+        said = f"No version of {where} is known: there is none to compare with.{why}"
+    elif newest is None:
+        said = f"No version can be restored; {where} is at version {published:,}.{why}"
+    elif newest.version == published:
+        said = f"Version {published:,}, the newest published in {where}, can be restored."
+        said += "" if table.is_anchored else " That log was compared with no source's."
+    else:
+        said = f"Version {newest.version:,} can be restored; {where} is at version {published:,}."
+        if state == PointState.BEHIND and table.is_anchored and table.lacking_since:
+            said += f" What follows is lacking since {table.lacking_since:%Y-%m-%d %H:%M} UTC."
+    if table.waiting:
+        young = " It is younger than the objective of the plan." if state == PointState.PROVEN else ""
+        said += f" Whether {table.waiting.name} was accepted only DynamoDB tells, which was not asked.{young}"
+    return said
 
 
 def lines_of(point: PointJson) -> Iterator[str]:

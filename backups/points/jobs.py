@@ -2,8 +2,10 @@
 
 import hashlib
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TypedDict
+
+from django.utils import timezone
 
 from backups.contract import PointJson
 from backups.models import Plan
@@ -17,6 +19,7 @@ from dashboard.jobs.actions import Target, run_in_foreground
 from dashboard.jobs.context import JobContext, JobResult
 from dashboard.jobs.models import Job
 from dashboard.jobs.registry import job_kind
+from dashboard.storable import clean_json
 from lake.aws.access import open_lake
 from lake.backup.objects import BucketPrefix, place_of
 
@@ -68,11 +71,11 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
             lake = stack.enter_context(open_lake(lake_access(plan.connection), parallel=REQUESTS_AT_ONCE))
             source = Source(lake.s3, place_of(plan.source).bucket)
         with context.step("Read the logs and the listing"):
-            for table in prove_copy(vault.s3, place, params["within"], source):
+            for table in stack.enter_context(closing(prove_copy(vault.s3, place, params["within"], source))):
                 context.check_cancelled()
-                points.append(point_document(table, place, plan.name if plan else None))
+                points.append(point_document(table, place, plan, timezone.now()))
                 context.progress(len(points), None)
-    context.result(ProveResult(points=json.loads(json.dumps(points, cls=DocumentEncoder))))
+    context.result(ProveResult(points=clean_json(json.loads(json.dumps(points, cls=DocumentEncoder)))))
     states = [point["state"] for point in points]
     counts = ", ".join(f"{states.count(state):,} {state}" for state in ("proven", "behind", "unprovable"))
     return f"Tables: {counts}."

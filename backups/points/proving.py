@@ -1,15 +1,17 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
-from backups.points.copies import BackupObjects, StoredLog, log_of, read_copy
+from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, log_of, read_copy
+from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
-from lake.delta.facts import LogListing, LogObject
+from lake.delta.facts import LogListing, LogObject, ReadingProblem
 from lake.delta.file_actions import CommitTime, LogUnreadable, commit_files
 from lake.delta.listing import read_listing
 from lake.delta.live_files import CLOCKS_APART, proposed_commits
@@ -35,24 +37,46 @@ class ProvenTable:
     """What of a table can be restored from a backup.
 
     `published` is the newest version of the source's log, or without a source of the log in the backup, and
-    `published_at` when it was committed, in epoch milliseconds; None where that is not known. `unpublished` is the file
-    of a commit above it there, which may have been accepted, "" where there is none.
+    `published_at` when it was committed, in epoch milliseconds; None where that is not known. `lacking_since` is when
+    S3 was given the first published commit after the newest that can be restored; None where it has none, or has
+    cleaned it up. `waiting` is the oldest file there of a commit above `published`, which may have been accepted.
     """
 
     root: str
     proof: TableProof
-    published: int | None
-    published_at: int | None
-    unpublished: str
-    is_anchored: bool
+    published: int | None = None
+    published_at: int | None = None
+    lacking_since: datetime | None = None
+    waiting: LogObject | None = None
+    is_anchored: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the source's log was read, and nothing of a table is there."""
+        return self.published is None and self.waiting is None and self.is_anchored
 
 
-def prove_copy(s3: S3, place: BucketPrefix, within: str, source: Source | None) -> Iterator[ProvenTable]:
-    """Prove every table of a backup whose keys below the place begin with `within`, by root. Raises AwsError."""
+def prove_copy(
+    s3: S3, place: BucketPrefix, within: str, source: Source | None, roots: Collection[str] | None = None
+) -> Generator[ProvenTable, None, None]:
+    """Prove the tables of a backup whose keys below the place begin with `within`, by root: those of `roots`, whether
+    the backup has anything of them or not, or without these all that have a log there. Raises AwsError.
+
+    Close it to leave it early: what was not begun by then is not proven.
+    """
     copy = read_copy(s3, place, within)
     size_of = partial(_size, s3, copy, within)
     with ThreadPoolExecutor(READS_AT_ONCE) as reads, ThreadPoolExecutor(TABLES_AT_ONCE) as tables:
-        yield from tables.map(lambda root: _prove(s3, copy, root, size_of, source, reads), sorted(copy.logs))
+
+        def prove(root: str) -> ProvenTable:
+            try:
+                return _prove(s3, copy, root, size_of, source, reads)
+            except AwsError as error:
+                if not is_of_one_object(error):
+                    raise
+                return ProvenTable(root, TableProof((), (ReadingProblem(log_of(root), str(error)),), None))
+
+        yield from tables.map(prove, sorted(copy.logs if roots is None else roots))
 
 
 def _prove(
@@ -62,29 +86,38 @@ def _prove(
     log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
-        proof = Prover(listing, log, files).prove()
-        newest = proof.newest_in_log
-        return ProvenTable(root, proof, newest, _made_at(log, newest), _unpublished(listing), is_anchored=False)
+        return _compared(root, Prover(listing, log, files).prove(), listing, log, is_anchored=False)
     original = StoredLog(source.s3, source.bucket, log_of(root), reads)
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
     anchored, differing = as_the_source_has_it(listing, there, _same_bytes(log, original))
     files = TableFiles(root, source.bucket, lambda key: key, size_of)
-    proof = Prover(anchored, log, files).prove()
-    proof, newest = replace(proof, problems=(*differing, *proof.problems)), newest_of(there)
-    return ProvenTable(root, proof, newest, _made_at(original, newest), _unpublished(there), is_anchored=True)
+    # What is archived in the backup is read at the source, whose object it was found equal to.
+    proof = Prover(anchored, replace(log, instead=original), files).prove()
+    proof = replace(proof, problems=(*differing, *proof.problems))
+    return _compared(root, proof, there, original, is_anchored=True)
 
 
-def _unpublished(listing: LogListing) -> str:
-    """The file of a commit above the newest published one; one without a version in its name counts where it is not
-    older than that: what a writer of deltalake left behind earlier is nothing that waits."""
-    newest = listing.newest_version
-    if newest is None:
-        return ""
-    since = listing.commits[newest].modified_at - CLOCKS_APART
-    waiting = proposed_commits(listing, newest)
-    names = (one.name for one in waiting if parse_name(one.name).version is not None or one.modified_at >= since)
-    return next(names, "")
+def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, *, is_anchored: bool) -> ProvenTable:
+    """A proof beside the log that says how far the table has come."""
+    published, newest = newest_of(there), proof.newest
+    lacking = there.commits.get(newest.version + 1 if newest else 0)
+    since = lacking.modified_at if lacking else None
+    made_at = _made_at(log, published)
+    return ProvenTable(root, proof, published, made_at, since, _waiting(there, published), is_anchored)
+
+
+def _waiting(listing: LogListing, published: int | None) -> LogObject | None:
+    """The oldest file of a commit above the newest published one; one without a version in its name counts where it is
+    not older than that: what a writer of deltalake left behind earlier is nothing that waits."""
+    newest = listing.commits.get(-1 if published is None else published)
+    since = newest.modified_at - CLOCKS_APART if newest else None
+    waiting = [
+        one
+        for one in proposed_commits(listing, -1 if published is None else published)
+        if since is None or parse_name(one.name).version is not None or one.modified_at >= since
+    ]
+    return min(waiting, key=lambda one: one.modified_at, default=None)
 
 
 def _made_at(log: StoredLog, version: int | None) -> int | None:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from backups.charts import DAYS, DayOfRuns, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
-from backups.queries.rows import UNPROVEN, CopyAge, Headline, age_of, age_text, run_url, way_on
+from backups.queries.rows import CopyAge, Headline, age_of, age_text, proven_text, run_url, way_on
 from dashboard.connections.models import Connection
 
 _NOTHING: Mapping[str, Any] = {"bytes": 0, "objects_copied": 0, "spent": None, "uncounted": 0}
@@ -156,7 +156,7 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
     for card in cards:
         if card.stands.age is None:
             return _at_plan("not_started", card, f"{card.plan.name} has no copy yet.")
-    return Headline("healthy", "Every plan has copied within its objective.", UNPROVEN) if cards else None
+    return Headline("healthy", "Every plan has copied within its objective.", _proven(cards)) if cards else None
 
 
 def verdict_of_one(card: Card) -> Headline:
@@ -171,7 +171,11 @@ def verdict_of_one(card: Card) -> Headline:
     if card.stands.age is None:
         return Headline("not_started", "This plan has no copy yet.", card.note)
     said = f"The newest copy is {card.stands.age_text} old; the objective is {card.stands.objective_text}."
-    return Headline(card.state, said, f"{UNPROVEN} {card.note}")
+    return Headline(card.state, said, f"{_proven([card])} {card.note}")
+
+
+def _proven(cards: Sequence[Card]) -> str:
+    return proven_text(card.stands.copy for card in cards)
 
 
 def _at_plan(state: str, card: Card, said: str) -> Headline:

@@ -1,6 +1,6 @@
 """The small things that several pages, alerts and the digest say of plans and runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -26,6 +26,18 @@ class Headline:
 
 
 UNPROVEN = "This counts the copying. Whether the copy can be restored is not proven."
+
+
+def proven_text(copies: Iterable[Run | None]) -> str:
+    """What was proven of the tables in these copies when their runs ended."""
+    points = [copy.tables.get("points") for copy in copies if copy]
+    if not points or None in points:
+        return UNPROVEN
+    proven, total = 0, 0
+    for counts in points:
+        proven += counts.get("proven", 0)
+        total += sum(counts.values()) - counts.get("too_new", 0)
+    return f"When copied, {proven:,} of {total:,} tables could be restored within the objective."
 
 
 def kept_text(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:

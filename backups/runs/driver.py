@@ -11,7 +11,7 @@ from django.utils import timezone
 from backups import lifecycle
 from backups.models import Plan, Run, RunState, Stage, StageState
 from backups.outcomes import COPY_REFUSED, cure_of
-from backups.runs.stages import copying, cost_gate, inventory, manifest, reconcile
+from backups.runs.stages import copying, cost_gate, inventory, manifest, prove, reconcile
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Waiting, Work
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed
 from dashboard.jobs.execution import first_sentence
@@ -25,6 +25,7 @@ STAGES: dict[Stage, Callable[[Work], StageAnswer]] = {
     Stage.COST_GATE: cost_gate.advance,
     Stage.COPY: copying.advance,
     Stage.RECONCILE: reconcile.advance,
+    Stage.PROVE: prove.advance,
 }
 
 
@@ -92,7 +93,7 @@ def _stage(work: Work, stage: Stage) -> StageAnswer:
     if isinstance(answer, Waiting) and work.run.state != RunState.WAITING_FOR_APPROVAL:
         work.save(sentence=answer.sentence, failed_attempts=0, error_code="")
         work.show(stage, state=StageState.WAITING, detail=answer.sentence)
-    if isinstance(answer, Done) and stage != Stage.RECONCILE:
+    if isinstance(answer, Done) and not work.run.is_finished:
         _close(work, stage, answer.sentence)
     return answer
 

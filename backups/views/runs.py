@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backups import actions
 from backups.documents import failure_document
-from backups.models import Run, RunState
+from backups.models import AS_PROMISED, Run, RunState
 from backups.queries.rows import copy_age, lacks_permission
 from backups.queries.run_page import table_rows
 from dashboard.accounts.actor import Actor
@@ -23,6 +23,7 @@ from dashboard.connections.writable import why_not_writable
 from dashboard.web.exports import export
 
 POLL_SECONDS = 3
+MOST_UNPROVEN = 50
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _SUM = re.compile(r"[0-9]{1,10}\.[0-9]{2}", re.ASCII)
 
@@ -42,6 +43,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "copy_jobs": found.copy_jobs.all(),
         "lacks_permission": lacks_permission(found),
         "tables": table_rows(found),
+        "unproven": found.points.exclude(state__in=AS_PROMISED)[:MOST_UNPROVEN],
         "live": live,
         "live_more": live["unread"]["count"] - len(live["unread"]["examples"]) if live else 0,
         "why_not_run": _why_not(actor, found, "backup.run"),

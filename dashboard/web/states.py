@@ -49,7 +49,9 @@ JOBS: Mapping[str, StateStyle] = {
     "succeeded": StateStyle("Succeeded", "s-done", "ok", "Every step done"),
     "begun": StateStyle("Under way", "s-running", "live", "The job ended; what it began goes on, or waits"),
     "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, because somebody else changed it first"),
-    "complete_with_gaps": StateStyle("Copied with gaps", "s-gaps", "warn", "Done, and something is left over"),
+    "complete_with_gaps": StateStyle(
+        "Copied with gaps", "s-gaps", "warn", "Done; objects are left over, or tables not proven"
+    ),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": StateStyle("Lost", "s-unknown", "crit", "Its worker has not been heard of for 90 s"),
     "cancelled": StateStyle("Cancelled", "s-cancelled", "idle", "Stopped by a person"),
@@ -61,6 +63,13 @@ RUNS: Mapping[str, StateStyle] = {
     "complete": StateStyle("Copied", "s-done", "ok", "Every listed object is at the destination"),
     "arrived": StateStyle("Arrived", "s-done", "ok", "Delivered, and every file has its MD5"),
     "skipped": StateStyle("Not needed", "s-published", "idle", "This run does without it"),
+}
+
+POINTS: Mapping[str, StateStyle] = {
+    "proven": StateStyle("Proven", "s-ok", "ok", "Can be restored with all that is older than the objective"),
+    "too_new": StateStyle("Too new", "s-next", "idle", "The table is younger than the objective"),
+    "behind": StateStyle("Behind", "s-attention", "warn", "Can be restored, but older than the objective allows"),
+    "unprovable": StateStyle("Not proven", "s-unknown", "warn", "Nothing can be restored, or how much is not known"),
 }
 
 STEPS: Mapping[str, StateStyle] = {
@@ -93,7 +102,7 @@ MESSAGES: Mapping[str, StateStyle] = {
     "unknown": StateStyle("Perhaps sent", "s-unknown", "warn", "The line broke before the server answered"),
 }
 
-LOOKS: Mapping[str, StateStyle] = {**LAKE, **VERSIONS, **JOBS, **RUNS, **STEPS, **ACTS, **ALERTS, **MESSAGES}
+LOOKS: Mapping[str, StateStyle] = {**LAKE, **VERSIONS, **JOBS, **RUNS, **POINTS, **STEPS, **ACTS, **ALERTS, **MESSAGES}
 
 
 def look_of(state: object) -> StateStyle:

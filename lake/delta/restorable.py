@@ -309,7 +309,7 @@ def as_the_source_has_it(
     originals = {one.name: one for one in _objects_of(source)}
     same = {one.name for one in _objects_of(copy) if one.name in originals and is_same(one, originals[one.name])}
     problems = [
-        ReadingProblem(one.name, "It is not the source's object of that name.")
+        ReadingProblem(one.name, "It is not known to be the source's object of that name.")
         for one in _objects_of(copy)
         if one.name in originals and one.name not in same
     ]

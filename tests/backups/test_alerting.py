@@ -34,7 +34,7 @@ def test_a_run_that_waits_for_its_inventory_is_told_by_its_hours():
         ("failed", "CopyJobRefused", "critical", "Check the permissions", "Check the plan's permissions"),
         ("failed", "AccessDenied", "critical", "Check the permissions", "Check the plan's permissions"),
         ("failed", "SourceIsDestination", "critical", "See the run", "Put right what ended the run"),
-        ("complete_with_gaps", "", "warning", "See the run", "Look at what was left over"),
+        ("complete_with_gaps", "", "warning", "See the run", "Look at which tables cannot be restored"),
     ],
 )
 def test_the_newest_run_that_failed_or_left_gaps_is_told_with_the_way_on(state, code, severity, link, told):

@@ -114,6 +114,6 @@ def test_people_read_the_same_as_text(world, capsys):
     call_command("backup", "run", "warehouse-daily")
 
     printed = capsys.readouterr().out
-    assert "complete_with_gaps: 9 of 10 objects are at the destination" in printed
+    assert "complete_with_gaps: Of 10 objects, 9 are at the destination" in printed
     assert "1 denied: The role may not read or write it." in printed
     assert Run.objects.get().sentence in printed

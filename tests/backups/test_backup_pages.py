@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from backups.actions import save_plan
-from backups.models import Inventory, Plan, Run, RunState
+from backups.models import Inventory, Plan, RestorePoint, Run, RunState
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
 from dashboard.accounts.models import Grant
@@ -389,6 +389,9 @@ def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
     own = make_plan("own", vault_connection=connection("vault"))
     namesake = make_plan("namesake", vault_connection=connection("sandbox"))
     kept, gone = make_run(own), make_run(namesake)
+    for run in (kept, gone):
+        told = {"table": "s3a://a/t", "state": "proven", "anchored": True, "proven_at": timezone.now()}
+        RestorePoint.objects.create(plan=run.plan, run=run, **told)
     lake_emptied.send(None, connection="sandbox")
     assert list(namesake.runs.copies()) == [gone]
 
@@ -397,5 +400,6 @@ def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
 
     assert list(own.runs.copies()) == [kept]
     assert not namesake.runs.copies().exists()
+    assert [point.run for point in RestorePoint.objects.all()] == [kept]
     gone.refresh_from_db()
     assert (gone.state, gone.sentence) == ("cancelled", "The sandbox was started again, with an empty vault.")

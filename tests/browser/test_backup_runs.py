@@ -35,7 +35,9 @@ def test_the_page_follows_a_run_to_the_gate_and_from_an_approval_by_keyboard_to_
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name=f"Approve {PRICE}")).to_have_count(0)
     expect(badge).to_have_text("Copied", timeout=SPARK_MS)
-    expect(page.locator("#run .verdict h2")).to_contain_text("are at the destination with their size and ETag")
+    expect(page.locator("#run .verdict h2")).to_contain_text(
+        "tables can be restored with all that is older than 36 hours"
+    )
     expect(page.locator("#announce")).to_contain_text("Copied")
     assert page.title().startswith("Copied")
     assert faults(page, PHONE) == []

@@ -10,14 +10,15 @@ from django.core.management.base import CommandParser
 from backups import actions
 from backups.actions import ask_for_inventory
 from backups.advancing import advance_here
-from backups.contract import InventoryJson, RunJson
-from backups.documents import plan_document, run_document, run_summary
+from backups.contract import InventoryJson, ProveJson, RunJson
+from backups.documents import plan_document, run_document, run_summary, stored_point
 from backups.inventory_setup import FORMATS, FREQUENCIES, PlaceUnfit
 from backups.lookup import plan_named
-from backups.models import ACTIVE, Plan, Run, RunState
+from backups.models import ACTIVE, Plan, PointState, RestorePoint, Run, RunState
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.models import JobState
+from lake.delta.uri import TableUri
 
 RUN_VERBS = {
     "approve": "let a run copy that waits for approval, and wait for its end",
@@ -56,6 +57,10 @@ class Command(JsonCommand):
         runs = self._verb(verbs, "runs", "list runs, newest first")
         runs.add_argument("--plan", help="only of this plan")
         runs.add_argument("--state", choices=RunState.values, help="only in this state")
+        points = self._verb(verbs, "points", "list what of each table can be restored")
+        points.add_argument("--plan", help="only of this plan")
+        points.add_argument("--table", metavar="URI", help="only of this table, by its URI at the source")
+        points.add_argument("--state", choices=PointState.values, help="only in this state")
         for name in RUN_VERBS:
             self._run_verb(verbs, name)
 
@@ -81,6 +86,7 @@ class Command(JsonCommand):
             "plans": self._plans,
             "plan": self._plan,
             "runs": self._runs,
+            "points": self._points,
             "run": self._run,
             "inventory": self._inventory,
             **dict.fromkeys(RUN_VERBS, self._of_run),
@@ -112,6 +118,23 @@ class Command(JsonCommand):
             for one in documents
         ]
         self.emit(documents, columns(["RUN", "PLAN", "STATE", "STARTED", "COPIED"], rows))
+
+    def _points(self, plan: str | None, table: str | None, state: str | None, **_: Any) -> None:
+        wanted = {"plan": plan and plan_named(plan), "state": state, "table": table and _table_uri(table)}
+        found = RestorePoint.objects.filter(**{field: value for field, value in wanted.items() if value})
+        points = [stored_point(point) for point in found.select_related("plan")]
+        rows = [
+            [
+                one["state"],
+                one["plan"],
+                one["table"],
+                one["version"],
+                one["accepted_version"],
+                f"{one['proven_at']:%F %R}",
+            ]
+            for one in points
+        ]
+        self.emit(ProveJson(points=points), columns(["STATE", "PLAN", "TABLE", "VERSION", "OF", "PROVEN"], rows))
 
     def _run(self, plan: str, enqueue: bool, here: bool, anew: bool, **_: Any) -> None:
         found = plan_named(plan)
@@ -185,6 +208,13 @@ def _run_named(text: str) -> Run:
     if run is None:
         raise Failed(f"There is no run {text!r}: `levee backup runs` lists them.")
     return run
+
+
+def _table_uri(text: str) -> str:
+    try:
+        return TableUri.parse(text).s3a
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _head(run: RunJson) -> list[str]:

@@ -22,7 +22,7 @@ from lake.delta.uri import TableUri
 class Command(JsonCommand):
     """Read every log below a place, and compare what each version needs with what is there; changes nothing.
 
-    Exit 1 where a table is not proven at its newest version.
+    Exit 1 where a table is not proven at its newest version, or with a plan within its objective.
     """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,7 +43,8 @@ class Command(JsonCommand):
         if points:
             self.note(WITH_PLAN if plan else UNANCHORED)
         if unproven := sum(point["state"] != "proven" for point in points):
-            raise Failed(f"{unproven:,} of {len(points):,} tables are not proven at their newest version.")
+            where = "within the plan's objective" if plan else "at their newest version"
+            raise Failed(f"{unproven:,} of {len(points):,} tables are not proven {where}.")
         if not points:
             raise Failed("Nothing was proven.")
 

@@ -1,4 +1,4 @@
-"""Last stage: verified reports, manifest and a listing of the destination say what became of each object."""
+"""Fifth stage: verified reports, manifest and a listing of the destination say what became of each object."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -50,41 +50,30 @@ def _copied_until(run: Run) -> datetime | None:
 
 @transaction.atomic
 def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: Reports) -> Done:
+    """Keep what became of the objects; a run whose objects are no copy ends here."""
     run = work.run
     broken = [row for row in run.copy_jobs.all() if row.status != "Complete"]
     gaps = sum(counts[outcome] for outcome in GAPS)
     safe = counts[Outcome.COPIED] + counts[Outcome.ALREADY_THERE]
-    state = RunState.COMPLETE_WITH_GAPS if gaps or reports.doubts else RunState.COMPLETE
-    is_empty = not safe and not reports.doubts
-    state = RunState.FAILED if broken or is_empty else state
     known = " known to be" if reports.doubts else ""
-    sentence = f"{safe:,} of {run.listed:,} objects are{known} at the destination with their size and ETag or checksum."
+    sentence = (
+        f"Of {run.listed:,} objects, {safe:,} are{known} at the destination with their size and ETag or checksum."
+    )
     if gaps:
         sentence += f" {gaps:,} are not{known}: see the causes."
     if reports.doubts:
         sentence += f" {' '.join(reports.doubts)} What nothing else reports counts as not copied."
-    if broken:
-        reason = f": {broken[0].reason.rstrip('.')}" if broken[0].reason else ""
-        sentence = f"Copy job {broken[0].number} {broken[0].status.lower()}{reason}. {sentence}"
-    elif is_empty:
-        sentence = f"Nothing was copied and nothing was there, so there is no copy. {sentence}"
-    fields: dict[str, object] = {outcome.value: count for outcome, count in counts.items()}
-    if state == RunState.FAILED:
-        fields["stage"] = Stage.COPY
-        run.stages.filter(name=Stage.COPY).update(state=StageState.FAILED)
-    moved = lifecycle.move(
-        run.pk,
-        state,
-        job=work.context.job,
-        sentence=sentence,
-        error_code="CopyJobFailed" if broken else "NothingCopied" if is_empty else "",
+    work.save(
         bytes_copied=found.bytes_copied,
         worth_retry=int(found.retry.get("objects", 0)),
-        evidence={**run.evidence, "reconciled": dict(found.facts), "retry": dict(found.retry)},
-        **fields,
+        evidence={
+            **run.evidence,
+            "reconciled": dict(found.facts),
+            "retry": dict(found.retry),
+            "doubts": list(reports.doubts),
+        },
+        **{outcome.value: count for outcome, count in counts.items()},
     )
-    if not moved:
-        raise GivenUp
     run.failures.all().delete()
     FailureGroup.objects.bulk_create(
         FailureGroup(
@@ -99,10 +88,27 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
             examples=group.examples,
         )
         for group in found.groups
+        if group.outcome in GAPS
     )
+    if broken:
+        reason = f": {broken[0].reason.rstrip('.')}" if broken[0].reason else ""
+        said = f"Copy job {broken[0].number} {broken[0].status.lower()}{reason}."
+        _end_without_copy(work, "CopyJobFailed", f"{said} {sentence}")
+    elif not safe and not reports.doubts:
+        said = "Nothing was copied and nothing was there, so there is no copy."
+        _end_without_copy(work, "NothingCopied", f"{said} {sentence}")
+    return Done(run.sentence if run.is_finished else sentence)
+
+
+def _end_without_copy(work: Work, code: str, sentence: str) -> None:
+    """It is the copying that failed; its objects have been told apart all the same."""
+    run, failed = work.run, {"sentence": sentence, "error_code": code, "stage": Stage.COPY}
+    run.stages.filter(name=Stage.COPY).update(state=StageState.FAILED)
+    run.stages.filter(name=Stage.PROVE).update(state=StageState.SKIPPED)
     lifecycle.close_stage(run.pk, Stage.RECONCILE, StageState.DONE, sentence)
-    run.state = state
-    return Done(sentence)
+    if not lifecycle.move(run.pk, RunState.FAILED, job=work.context.job, **failed):
+        raise GivenUp
+    run.state, run.sentence = RunState.FAILED, sentence
 
 
 def reports_of(s3: S3, rows: Iterable[CopyJob]) -> Reports:

@@ -122,6 +122,7 @@ def _plan(work: _Work, report: Report) -> dict[str, object]:
                 "files": [file.key for file in planned],
                 "objects": objects,
             },
+            "roots": {"bucket": roots.bucket, "key": roots.key},
             "began": work.began.isoformat(),
             "pool": dict(params.get("pool") or {}),
         },

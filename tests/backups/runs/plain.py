@@ -91,7 +91,15 @@ class PlainPipeline:
         missing = [key for key in chosen if key in source and not _same(there.get(key), source[key])]
         facts = {key: [source[key].size, source[key].etag, key in missing] for key in chosen if key in source}
         manifests = (self._manifest(wanted, missing, source),) if missing else ()
-        return Planned(len(facts), len(facts) - len(missing), 0, 0, manifests, {}, {"objects": facts})
+        return Planned(
+            len(facts),
+            len(facts) - len(missing),
+            0,
+            0,
+            manifests,
+            {},
+            {"objects": facts, "roots": {"bucket": "", "key": ""}},
+        )
 
     def _manifest(self, wanted: Wanted, keys: list[str], source: Objects) -> Manifest:
         lines = write_lines(ManifestObject(wanted.source.bucket, key) for key in keys)

@@ -67,7 +67,7 @@ def assert_right(run: Run, world: World, place: str) -> None:
     assert world.pool == world.source, place
     assert len(world.batch.jobs) == (run.plan.engine == "s3-batch"), place
     assert run.copy_jobs.count() == 1, place
-    assert [stage.state for stage in run.stages.all()] == ["done"] * 5, place
+    assert [stage.state for stage in run.stages.all()] == ["done"] * 6, place
     assert AuditEntry.objects.filter(target_id=run.pk, outcome="done").count() == 1, place
 
 
@@ -97,7 +97,7 @@ def test_a_worker_killed_while_it_fails_a_run_hands_that_over(monkeypatch):
     def check(run: Run, world: World, place: str) -> None:
         assert (run.state, run.error_code) == ("failed", "ManifestMiscounted"), place
         assert [job.status for job in world.batch.jobs.values()] == ["Cancelled"], place
-        assert [stage.state for stage in run.stages.all()] == ["done"] * 2 + ["failed"] + ["skipped"] * 2
+        assert [stage.state for stage in run.stages.all()] == ["done"] * 2 + ["failed"] + ["skipped"] * 3
         assert world.copies == 0
 
     assert each_death(monkeypatch, begin, check) > 20

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from io import BytesIO
+from urllib.parse import quote
 
 import pytest
 import urllib3
@@ -22,6 +23,7 @@ from lake.backup.objects import BucketPrefix
 from tests.backups.runs import plain
 from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import start
+from tests.builders.delta import add, commit_bytes, first_commit_bytes
 from tests.lake.spark.backupground import HOSTILE
 from tests.sparkworker import pid_of, warm_worker
 
@@ -38,6 +40,7 @@ def ground(monkeypatch, settings, tmp_path, warm_worker) -> Iterator[Ground]:
             return warm_worker
 
     ground = Ground(keys=HOSTILE)
+    ground.client.put(ground.source, HOSTILE[0], table_of_all(ground))
     ground.allow(settings, tmp_path)
     monkeypatch.setattr(spark_pipeline, "spark", Warm())
     monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.3)
@@ -45,6 +48,15 @@ def ground(monkeypatch, settings, tmp_path, warm_worker) -> Iterator[Ground]:
     ground.rules(copy_limit=LIMIT, delivery_seconds=3600)
     yield ground
     ground.own_rules()
+
+
+def table_of_all(ground: Ground) -> bytes:
+    """The first commit of a table to which belongs whatever else below its folder has a name that is no whole path."""
+    root = HOSTILE[0].partition("_delta_log/")[0]
+    listed = ground.client.list(ground.source, root)
+    sizes = {key: size for key, size in listed if key != HOSTILE[0] and not key.startswith(f"{root}/")}
+    adds = [add(quote(key.removeprefix(root)), size=size) for key, size in sizes.items()]
+    return first_commit_bytes() + commit_bytes(*adds)
 
 
 @pytest.mark.parametrize(("engine", "copied_again"), [("spark", 0), ("s3-batch", 1)])
@@ -61,6 +73,9 @@ def test_every_object_arrives_whole_and_a_second_run_copies_the_new_and_the_log(
         ("multipart", "spark", 2),
     }
     assert ground.copies() == ground.originals()
+    [point] = first.points.all()
+    assert (point.table, point.state, point.version) == (f"s3a://{ground.source}/t/a b", "proven", 0)
+    assert point.files == len(HOSTILE) - 3
 
     ground.client.put(ground.source, "t/new", b"new")
     second = advance_here(start(plan))

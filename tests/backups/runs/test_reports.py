@@ -99,7 +99,7 @@ def test_what_a_missing_or_altered_file_spoke_of_is_not_copied_and_the_other_fil
     assert (run.state, counts(run)) == ("complete_with_gaps", {"listed": len(KEYS), "denied": 1, "failed": OTHERS})
     assert "The report of copy job 1 is not believed: " in run.sentence
     assert why in run.sentence
-    assert f"0 of {len(KEYS)} objects are known to be at the destination" in run.sentence
+    assert f"Of {len(KEYS)} objects, 0 are known to be at the destination" in run.sentence
     unknown = run.failures.get(outcome="failed")
     assert (unknown.code, unknown.object_count) == ("ReportNotBelieved", OTHERS)
     assert "What became of it is not known" in unknown.cause
@@ -110,6 +110,7 @@ def test_without_a_whole_manifest_nothing_of_a_report_counts(ground, monkeypatch
     run = backed_up(ground, monkeypatch, meddle)
     assert (run.state, counts(run)) == ("complete_with_gaps", {"listed": len(KEYS), "failed": len(KEYS)})
     assert why in run.sentence
+    assert len(run.evidence["doubts"]) == 1
 
 
 def test_a_second_try_finds_what_was_copied_and_copies_nothing_of_it_again(ground, monkeypatch):

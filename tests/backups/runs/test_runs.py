@@ -1,11 +1,13 @@
 """Runs from their start to their end, with everything that may happen in between."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from backups import actions
 from backups.models import Run
+from backups.runs.ports import UnsafeObjects
 from dashboard.accounts.actor import Actor
 from dashboard.audit.models import AuditEntry
 from dashboard.jobs.models import Job
@@ -29,7 +31,7 @@ def test_a_run_copies_what_the_destination_lacks_and_completes(world, engine):
     assert run.state == "complete"
     assert (run.listed, run.copied, run.already_there) == (10, 9, 1)
     assert world.pool == world.source
-    assert [stage.state for stage in run.stages.all()] == ["done"] * 5
+    assert [stage.state for stage in run.stages.all()] == ["done"] * 6
 
 
 def test_objects_that_change_or_vanish_between_inventory_and_copy_are_never_called_safe(world, monkeypatch):
@@ -57,8 +59,24 @@ def test_a_run_that_copied_nothing_where_nothing_was_is_no_copy(world, monkeypat
     run = finish(world, start(make_plan()))
 
     assert (run.state, run.error_code) == ("failed", "NothingCopied")
-    assert run.sentence.startswith("Nothing was copied and nothing was there, so there is no copy. 0 of ")
+    assert run.sentence.startswith("Nothing was copied and nothing was there, so there is no copy. Of ")
     assert not run.plan.runs.copies()
+
+
+def test_what_is_too_new_is_no_gap(world, monkeypatch):
+    from tests.backups.runs.world import MemoryPipeline
+
+    monkeypatch.setattr(MemoryPipeline, "_outcome", lambda *_: "copied")
+    reconcile = MemoryPipeline.reconcile
+
+    def reconcile_later(self, *args):
+        found = reconcile(self, *args)
+        new = UnsafeObjects("too_new", "", 1, 0, 1, ("t/part-9",))
+        return replace(found, counts={"copied": 9, "too_new": 1}, groups=(new,))
+
+    monkeypatch.setattr(MemoryPipeline, "reconcile", reconcile_later)
+    run = finish(world, start(make_plan()))
+    assert (run.state, run.too_new, run.left_over, run.failures.count()) == ("complete", 1, 0, 0)
 
 
 def test_outcomes_that_do_not_add_up_fail_the_run(world, monkeypatch):

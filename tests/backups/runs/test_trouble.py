@@ -70,11 +70,11 @@ def test_a_role_that_may_not_read_the_inventory_is_said_and_given_up(world):
     tick(world)
     run.refresh_from_db()
     assert (run.state, run.error_code) == ("failed", "AccessDenied")
-    assert [stage.state for stage in run.stages.all()] == ["failed"] + ["skipped"] * 4
+    assert [stage.state for stage in run.stages.all()] == ["failed"] + ["skipped"] * 5
 
 
 def test_a_lake_that_cannot_be_opened_is_a_failed_attempt(world, monkeypatch):
-    def refuse(access):
+    def refuse(access, **_):
         raise AwsError("BadConfiguration", "the AWS configuration files cannot be used")
 
     monkeypatch.setattr(jobs, "open_lake", refuse)

@@ -51,7 +51,7 @@ def test_a_full_failure_threshold_fails_the_run_with_what_its_report_says_and_a_
 
     assert (run.state, run.error_code) == ("failed", "CopyJobFailed")
     assert "FailureRateExceeded" in run.sentence
-    assert f"0 of {len(KEYS)} objects are at the destination" in run.sentence
+    assert f"Of {len(KEYS)} objects, 0 are at the destination" in run.sentence
     assert run.denied + run.failed == len(KEYS) == run.worth_retry
     assert ground.copies() == {}
     run.plan.vault_connection.refresh_from_db()
@@ -102,7 +102,7 @@ def test_a_manifest_that_is_changed_before_s3_reads_it_is_refused(ground, monkey
 
     assert (run.state, run.error_code) == ("failed", "CopyJobRefused")
     assert "ETag" in run.sentence
-    assert [stage.state for stage in run.stages.all()] == ["done", "done", "done", "failed", "skipped"]
+    assert [stage.state for stage in run.stages.all()] == ["done", "done", "done", "failed", "skipped", "skipped"]
     steps = [(step["name"], step["state"]) for step in Job.objects.get(error_code="CopyJobRefused").steps]
     assert (run.stage, steps[-2:]) == ("copy", [("Cost gate", "done"), ("Copy", "failed")])
     assert ground.copies() == {}
@@ -115,7 +115,7 @@ def test_a_copy_job_that_somebody_cancels_at_s3_fails_the_run_and_a_second_try_c
     run = approved(run)
 
     assert (run.state, run.failed) == ("failed", len(KEYS))
-    assert run.sentence.startswith("Copy job 1 cancelled. 0 of")
+    assert run.sentence.startswith("Copy job 1 cancelled. Of")
     assert [stage.name for stage in run.stages.filter(state="failed")] == ["copy"] == [run.stage]
     assert retried(run).state == "complete"
     assert ground.copies() == ground.originals()

@@ -120,7 +120,8 @@ class MemoryPipeline:
                     Manifest(lane, wanted.folder.bucket, key, md5(repr(objects).encode()), len(objects), size)
                 )
         world.passing("planned")
-        facts = {"inventory": {key: md5(data) for key, data in inventory.items()}, "missing": sorted(missing)}
+        etags = {key: md5(data) for key, data in inventory.items()}
+        facts = {"roots": {"bucket": "vault", "key": ""}, "inventory": etags, "missing": sorted(missing)}
         return Planned(len(inventory), len(inventory) - len(missing), 0, 0, tuple(manifests), {}, facts)
 
     def copy(self, row: CopyJob) -> JobStatus:
@@ -214,7 +215,7 @@ def inhabit(monkeypatch: Any, world: World) -> World:
     """Let jobs work on the world instead of AWS and Spark."""
 
     @contextmanager
-    def open_lake(access: object) -> Iterator[SimpleNamespace]:
+    def open_lake(access: object, **_: object) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(s3=world.s3)
 
     def parts(run: Run, *_: object) -> Any:

@@ -1,0 +1,111 @@
+"""Last stage: what can be restored of each table of the source is proven and kept, and says how the run ended."""
+
+import io
+from collections import Counter
+from contextlib import closing
+from itertools import islice
+
+from django.db import transaction
+
+from backups import lifecycle
+from backups.models import AS_PROMISED, PointState, RestorePoint, RunState, Stage, StageState
+from backups.points.documents import point_document
+from backups.points.proving import ProvenTable, Source, prove_copy
+from backups.runs.work import Done, GivenUp, StageAnswer, Work, read_pieces
+from dashboard.storable import make_storable
+from lake.backup.objects import place_of
+
+PROVING = "Proves which versions of each table can be restored."
+AT_ONCE = 200
+"""Points that are stored together."""
+NOT_LOOKED_AT = "Its tables were not proven: an older release planned this run."
+KEPT_ONCE = ("plan", "table")
+PROVEN_ANEW = [
+    field.name for field in RestorePoint._meta.concrete_fields if not field.primary_key and field.name not in KEPT_ONCE
+]
+
+
+def advance(work: Work) -> StageAnswer:
+    work.say(PROVING)
+    run, source, roots = work.run, place_of(work.run.plan.source), _roots(work)
+    if roots is None:
+        return _end(work, None)
+    s3 = work.vault.s3  # whoever copies may read the source
+    known = set(run.points.values_list("table", flat=True))
+    left = [root for root in roots if _uri(source.bucket, root) not in known]
+    where = Source(s3, source.bucket)
+    with closing(prove_copy(s3, place_of(run.destination), source.prefix, where, left)) as tables:
+        while proven := list(islice(tables, AT_ONCE)):
+            work.context.check_cancelled()
+            work.say(PROVING)  # raises GivenUp where another job holds the run by now
+            # Of a table that was dropped since the inventory, an earlier point stays as it is.
+            points = [_point(work, table) for table in proven if not table.is_gone]
+            RestorePoint.objects.bulk_create(
+                points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
+            )
+            work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
+    return _end(work, Counter(run.points.values_list("state", flat=True).order_by()))
+
+
+def _roots(work: Work) -> frozenset[str] | None:
+    """The roots of the source's tables, as the plan of the run found them; None where an older release planned it.
+
+    A second try plans its own objects alone: its tables are those of the first.
+    """
+    run = work.run
+    while run.retry_of is not None:
+        run = run.retry_of
+    kept = run.evidence.get("plan", {}).get("roots")
+    if kept is None or not kept["key"]:
+        return None if kept is None else frozenset()
+    from pyarrow import parquet  # as large as the rest of a worker: here alone
+
+    body = b"".join(read_pieces(work.vault.s3, kept["bucket"], kept["key"]))
+    return frozenset(parquet.read_table(io.BytesIO(body))["root"].to_pylist())
+
+
+def _uri(bucket: str, root: str) -> str:
+    """A folder `t/` beside `t`, which S3 allows, is another table."""
+    return f"s3a://{bucket}/{root}" if root else f"s3a://{bucket}"
+
+
+def _point(work: Work, table: ProvenTable) -> RestorePoint:
+    run, plan = work.run, work.run.plan
+    document = point_document(table, place_of(run.destination), plan, work.now())
+    told = {name: document[name] for name in PROVEN_ANEW if name in document}  # type: ignore[literal-required]
+    uri = _uri(place_of(plan.source).bucket, table.root)
+    point = RestorePoint(**{**told, "plan": plan, "run": run, "destination": run.destination, "table": uri})
+    make_storable(point)
+    return point
+
+
+@transaction.atomic
+def _end(work: Work, counts: Counter[str] | None) -> Done:
+    """A run is complete where every object is safe and no table is behind or not proven; None: none was looked at."""
+    run = work.run
+    of_tables = NOT_LOOKED_AT if counts is None else sentence_of(counts, run.plan.objective_hours)
+    has_gaps = run.left_over or run.evidence.get("doubts") or counts is None or not counts.keys() <= AS_PROMISED
+    state = RunState.COMPLETE_WITH_GAPS if has_gaps else RunState.COMPLETE
+    of_objects = run.stages.get(name=Stage.RECONCILE).detail
+    sentence = f"{of_tables} {of_objects}" if counts else f"{of_objects} {of_tables}"
+    tables = run.tables if counts is None else {**run.tables, "points": dict(counts)}
+    if not lifecycle.move(run.pk, state, job=work.context.job, sentence=sentence, tables=tables, error_code=""):
+        raise GivenUp
+    lifecycle.close_stage(run.pk, Stage.PROVE, StageState.DONE, of_tables)
+    run.state, run.sentence = state, sentence
+    return Done(of_tables)
+
+
+def sentence_of(counts: Counter[str], objective_hours: int) -> str:
+    """What of the tables can be restored, by the numbers of their points."""
+    proven, young = counts[PointState.PROVEN], counts[PointState.TOO_NEW]
+    behind, unprovable = counts[PointState.BEHIND], counts[PointState.UNPROVABLE]
+    total, what = counts.total() - young, f"restored with all that is older than {objective_hours:,} hours"
+    rest = [f"{behind:,} behind that"] if behind else []
+    rest += [f"{unprovable:,} not proven to be"] if unprovable else []
+    rest += [f"{young:,} younger than that"] if young else []
+    if not total:
+        return "Every table is younger than the objective." if young else "There is no Delta table under the source."
+    which = f"{proven:,} of {total:,}" if proven < total else "The one" if total == 1 else f"Each of {total:,}"
+    tables = "table" if which == "The one" else "tables"
+    return f"{which} {tables} can be {what}{'; ' if rest else ''}{', '.join(rest)}."
