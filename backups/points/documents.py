@@ -76,11 +76,13 @@ def _state(table: ProvenTable, promised: datetime | None) -> PointState:
     if published is None and waiting is None:
         return PointState.UNPROVABLE
     is_newest = newest.version == published if newest else published is None
-    is_lacking_young = promised is not None and table.lacking_since is not None and table.lacking_since > promised
+    since = table.lacking_since
+    oldest = min(since, table.may_lack_since or since) if since else None
+    is_lacking_young = promised is not None and oldest is not None and oldest > promised
     is_waiting_young = promised is not None and waiting is not None and waiting.modified_at > promised
     if (is_newest or is_lacking_young) and (waiting is None or is_waiting_young):
         return PointState.PROVEN if newest else PointState.TOO_NEW
-    is_behind = promised is None or (table.lacking_since is not None and not is_lacking_young)
+    is_behind = promised is None or (since is not None and since <= promised)
     return PointState.BEHIND if newest and not is_newest and is_behind else PointState.UNPROVABLE
 
 

@@ -39,7 +39,9 @@ class ProvenTable:
     `published` is the newest version of the source's log, or without a source of the log in the backup, and
     `published_at` when it was committed, in epoch milliseconds; None where that is not known. `lacking_since` is when
     S3 was given the first published commit after the newest that can be restored; None where it has none, or has
-    cleaned it up. `waiting` is the oldest file there of a commit above `published`, which may have been accepted.
+    cleaned it up. One that was published late, as by a backfill, may have been accepted at `may_lack_since` already,
+    when the oldest file was written in which that version waited. `waiting` is the oldest file there of a commit above
+    `published`, which may have been accepted.
     """
 
     root: str
@@ -47,6 +49,7 @@ class ProvenTable:
     published: int | None = None
     published_at: int | None = None
     lacking_since: datetime | None = None
+    may_lack_since: datetime | None = None
     waiting: LogObject | None = None
     is_anchored: bool = False
 
@@ -101,10 +104,13 @@ def _prove(
 def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, *, is_anchored: bool) -> ProvenTable:
     """A proof beside the log that says how far the table has come."""
     published, newest = newest_of(there), proof.newest
-    lacking = there.commits.get(newest.version + 1 if newest else 0)
+    first = newest.version + 1 if newest else 0
+    lacking = there.commits.get(first)
     since = lacking.modified_at if lacking else None
+    waited = (one for one in proposed_commits(there, first - 1) if parse_name(one.name).version == first)
+    may_since = min((one.modified_at for one in waited), default=since) if since else None
     made_at = _made_at(log, published)
-    return ProvenTable(root, proof, published, made_at, since, _waiting(there, published), is_anchored)
+    return ProvenTable(root, proof, published, made_at, since, may_since, _waiting(there, published), is_anchored)
 
 
 def _waiting(listing: LogListing, published: int | None) -> LogObject | None:

@@ -119,6 +119,14 @@ def test_no_writer_s_clock_makes_a_table_young(backup, timestamp):
     assert (point.state, point.rpo_seconds) == ("behind", None if timestamp else 0)
 
 
+@pytest.mark.parametrize(("hours", "state"), [(30, "proven"), (40, "unprovable")])
+def test_a_commit_that_was_published_late_may_be_as_old_as_the_file_that_it_waited_in(backup, hours, state):
+    backup.put_both(appended(range(3)))
+    backup.put({STAGED: b"x"}, copied=False, hours_ago=hours)
+    backup.put(commit(3, add("part-3.parquet")), copied=False, hours_ago=1)
+    assert states(proven(copied_run(backup))) == {"t": state}
+
+
 def test_a_commit_that_was_cleaned_up_lacks_since_nobody_knows_when(backup):
     backup.put_both(appended(range(3)))
     checkpoint = {f"{LOG}{4:020d}.checkpoint.parquet": checkpoint_bytes()}
