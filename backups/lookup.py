@@ -1,7 +1,16 @@
-"""Finding the plan that a command names."""
+"""Finding what a command names."""
 
 from backups.models import Plan
-from dashboard.commands import Failed
+from dashboard.commands import Failed, UsageError
+from lake.delta.uri import TableUri
+
+
+def uri_named(text: str) -> str:
+    """The s3a:// URI of a place. Raises UsageError."""
+    try:
+        return TableUri.parse(text).s3a
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def plan_named(name: str) -> Plan:

@@ -8,7 +8,7 @@ from typing import TypedDict
 from django.utils import timezone
 
 from backups.contract import PointJson
-from backups.models import Plan
+from backups.models import Plan, PointState
 from backups.points.documents import point_document
 from backups.points.proving import REQUESTS_AT_ONCE, Source, prove_copy
 from dashboard.accounts.actor import Actor
@@ -77,5 +77,5 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
                 context.progress(len(points), None)
     context.result(ProveResult(points=clean_json(json.loads(json.dumps(points, cls=DocumentEncoder)))))
     states = [point["state"] for point in points]
-    counts = ", ".join(f"{states.count(state):,} {state}" for state in ("proven", "behind", "unprovable"))
+    counts = ", ".join(f"{states.count(state):,} {PointState(state).label.lower()}" for state in PointState)
     return f"Tables: {counts}."

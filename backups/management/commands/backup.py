@@ -13,12 +13,11 @@ from backups.advancing import advance_here
 from backups.contract import InventoryJson, ProveJson, RunJson
 from backups.documents import plan_document, run_document, run_summary, stored_point
 from backups.inventory_setup import FORMATS, FREQUENCIES, PlaceUnfit
-from backups.lookup import plan_named
+from backups.lookup import plan_named, uri_named
 from backups.models import ACTIVE, Plan, PointState, RestorePoint, Run, RunState
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, JsonCommand, UsageError, columns
 from dashboard.jobs.models import JobState
-from lake.delta.uri import TableUri
 
 RUN_VERBS = {
     "approve": "let a run copy that waits for approval, and wait for its end",
@@ -120,7 +119,7 @@ class Command(JsonCommand):
         self.emit(documents, columns(["RUN", "PLAN", "STATE", "STARTED", "COPIED"], rows))
 
     def _points(self, plan: str | None, table: str | None, state: str | None, **_: Any) -> None:
-        wanted = {"plan": plan and plan_named(plan), "state": state, "table": table and _table_uri(table)}
+        wanted = {"plan": plan and plan_named(plan), "state": state, "table": table and uri_named(table)}
         found = RestorePoint.objects.filter(**{field: value for field, value in wanted.items() if value})
         points = [stored_point(point) for point in found.select_related("plan")]
         rows = [
@@ -208,13 +207,6 @@ def _run_named(text: str) -> Run:
     if run is None:
         raise Failed(f"There is no run {text!r}: `levee backup runs` lists them.")
     return run
-
-
-def _table_uri(text: str) -> str:
-    try:
-        return TableUri.parse(text).s3a
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _head(run: RunJson) -> list[str]:

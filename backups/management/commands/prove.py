@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from backups.contract import PointJson, ProveJson
 from backups.destinations import can_be
-from backups.lookup import plan_named
-from backups.models import Plan
+from backups.lookup import plan_named, uri_named
+from backups.models import AS_PROMISED, Plan
 from backups.points.documents import UNANCHORED, WITH_PLAN, lines_of
 from backups.points.jobs import prove
 from dashboard.accounts.actor import Actor
@@ -16,7 +16,6 @@ from dashboard.connections.lookup import only_connection
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import JobState
 from lake.backup.objects import BucketPrefix, place_of
-from lake.delta.uri import TableUri
 
 
 class Command(JsonCommand):
@@ -42,7 +41,7 @@ class Command(JsonCommand):
         self.emit(ProveJson(points=points), lines or [f"There is no Delta table below {uri}."])
         if points:
             self.note(WITH_PLAN if plan else UNANCHORED)
-        if unproven := sum(point["state"] != "proven" for point in points):
+        if unproven := sum(point["state"] not in AS_PROMISED for point in points):
             where = "within the plan's objective" if plan else "at their newest version"
             raise Failed(f"{unproven:,} of {len(points):,} tables are not proven {where}.")
         if not points:
@@ -72,7 +71,4 @@ def _proven(place: BucketPrefix, within: str, connection: Connection, plan: Plan
 
 
 def _place(uri: str) -> BucketPrefix:
-    try:
-        return place_of(TableUri.parse(uri).s3a.removesuffix("/_delta_log"))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    return place_of(uri_named(uri).removesuffix("/_delta_log"))

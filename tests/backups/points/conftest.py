@@ -2,11 +2,15 @@
 
 import time
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import boto3
 import pytest
 
 from dashboard.connections.models import Connection
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
 from sandbox.client import REGION
 from tests.backups.runs.world import make_plan
 from tests.sandboxlake import sandbox_lake
@@ -44,6 +48,20 @@ class Backup:
         part = s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=data)
         parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
         s3.complete_multipart_upload(**place, UploadId=upload, MultipartUpload=parts)
+
+
+def refuse(
+    monkeypatch: pytest.MonkeyPatch, method: str, code: str, is_meant: Callable[[str, str], bool] = lambda *_: True
+) -> None:
+    """Let S3 answer `code` to a method for what is meant by bucket and key or prefix."""
+    whole = getattr(S3, method)
+
+    def asked(self: S3, bucket: str, key: str, **more: Any) -> Any:
+        if is_meant(bucket, key):
+            raise AwsError(code, "it said", "", f"s3:{method}", "", f"s3://{bucket}/{key}")
+        return whole(self, bucket, key, **more)
+
+    monkeypatch.setattr(S3, method, asked)
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backups.contract import ProveJson
-from lake.aws.errors import AwsError
-from lake.aws.s3 import S3
 from lake.delta.names import commit_name
+from tests.backups.points.conftest import refuse
 from tests.builders.copies import LOG, appended, commit, without
 from tests.builders.delta import EPOCH_MS, add, checkpoint_bytes, first_commit_bytes
 from tests.json_types import missing
@@ -64,6 +63,13 @@ def test_with_its_plan_a_copy_is_compared_with_the_source(backup, prove):
     assert (point["state"], point["version"], point["accepted_version"]) == ("proven", 3, 4)
     assert (point["anchored"], point["plan"]) == (True, "warehouse-daily")
     assert point["rpo_seconds"] == 90
+
+
+def test_with_its_plan_a_table_younger_than_the_objective_breaks_no_promise(backup, capsys):
+    backup.put(appended(range(2)), copied=False)
+    backup.put(commit(1, add("part-1.parquet")), copied=True)
+    call_command("prove", backup.uri, "--plan", "warehouse-daily")
+    assert "The table is younger than the objective of the plan" in capsys.readouterr().out
 
 
 def test_a_copy_of_a_table_dropped_and_made_anew_is_no_version_of_the_new_one(backup, prove):
@@ -192,25 +198,15 @@ def test_a_source_whose_commits_are_gone_is_at_the_version_of_its_checkpoint(bac
     assert (point["state"], point["version"], point["accepted_version"]) == ("unprovable", None, 2)
 
 
-def failing_at(monkeypatch, key: str, code: str) -> None:
-    def get(self: S3, bucket: str, wanted: str, **span: Any) -> Any:
-        if wanted.endswith(key):
-            raise AwsError(code, "it said", "", "s3:GetObject", "", f"s3://{bucket}/{wanted}")
-        return whole(self, bucket, wanted, **span)
-
-    whole = S3.get
-    monkeypatch.setattr(S3, "get", get)
-
-
 def test_an_archived_commit_ends_its_own_table_alone(backup, prove, monkeypatch):
     for below in ("", "b/"):
         backup.put(appended(range(3)), copied=True, below=below)
-    failing_at(monkeypatch, f"b/{LOG}{commit_name(2)}", "InvalidObjectState")
+    refuse(monkeypatch, "get", "InvalidObjectState", lambda _, key: key.endswith(f"b/{LOG}{commit_name(2)}"))
     assert [(one["state"], one["version"]) for one in prove(backup.uri)] == [("behind", 1), ("proven", 2)]
 
 
 def test_trouble_that_is_not_one_object_s_proves_nothing(backup, monkeypatch):
     backup.put(appended(range(3)), copied=True)
-    failing_at(monkeypatch, commit_name(2), "InternalError")
+    refuse(monkeypatch, "get", "InternalError", lambda _, key: key.endswith(commit_name(2)))
     with pytest.raises(CommandError, match="InternalError"):
         call_command("prove", backup.uri)

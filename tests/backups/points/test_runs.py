@@ -26,12 +26,11 @@ from dashboard.jobs.context import JobCancelled, JobContext
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from lake.aws.access import Access, open_lake
-from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import place_of
 from lake.delta.names import commit_name
 from sandbox.client import REGION
-from tests.backups.points.conftest import Backup
+from tests.backups.points.conftest import Backup, refuse
 from tests.backups.runs.world import NOW
 from tests.builders.copies import LOG, appended, commit
 from tests.builders.delta import EPOCH_MS, add, checkpoint_bytes, first_commit_bytes
@@ -224,7 +223,7 @@ def test_a_worker_that_goes_on_does_not_prove_again_what_the_run_has_proven(back
     monkeypatch.setattr(prove, "AT_ONCE", 1)
     run = copied_run(backup, ["b/t", "t"])
     with monkeypatch.context() as trouble:
-        refuse(trouble, f"{LOG}", "InternalError")
+        refuse(trouble, "list", "InternalError", lambda _, prefix: prefix == LOG)
         assert (proven(run).state, states(run)) == ("running", {"t": "proven"})
     backup.lake.put(backup.source, f"b/{LOG}{commit_name(3)}", b"", modified_at=0)
     assert (proven(run).state, run.tables["points"]) == ("complete", {"proven": 2})
@@ -261,14 +260,7 @@ def test_a_plan_of_a_part_of_a_bucket_proves_what_lies_there(backup):
 
 def test_a_log_that_lies_in_an_archive_of_the_backup_is_read_at_the_source(backup, monkeypatch):
     backup.put_both(appended(range(3)))
-    whole = S3.get
-
-    def get(self: S3, bucket: str, key: str, **span: Any) -> Any:
-        if bucket == backup.vault and LOG in key:
-            raise AwsError("InvalidObjectState", "it said", "", "s3:GetObject", "", f"s3://{bucket}/{key}")
-        return whole(self, bucket, key, **span)
-
-    monkeypatch.setattr(S3, "get", get)
+    refuse(monkeypatch, "get", "InvalidObjectState", lambda bucket, key: bucket == backup.vault and LOG in key)
     assert states(proven(copied_run(backup))) == {"t": "proven"}
 
 
@@ -298,20 +290,10 @@ def test_a_folder_with_the_name_of_a_log_is_no_table_and_a_first_commit_that_wai
     assert states(proven(copied_run(backup, ["t", "w"]))) == {"w": "unprovable"}
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, prefix: str, code: str) -> None:
-    def listing(self: S3, bucket: str, wanted: str, **more: Any) -> Any:
-        if wanted.startswith(prefix):
-            raise AwsError(code, "it said", "", "s3:ListBucket", "", f"s3://{bucket}/{wanted}")
-        return whole(self, bucket, wanted, **more)
-
-    whole = S3.list
-    monkeypatch.setattr(S3, "list", listing)
-
-
 def test_a_log_that_may_not_be_listed_is_its_own_table_s_trouble(backup, monkeypatch):
     for below in ("", "secret/"):
         backup.put_both(appended(range(3)), below=below)
-    refuse(monkeypatch, f"secret/{LOG}", "AccessDenied")
+    refuse(monkeypatch, "list", "AccessDenied", lambda _, prefix: prefix == f"secret/{LOG}")
 
     run = proven(copied_run(backup, ["t", "secret/t"]))
 
@@ -324,7 +306,7 @@ def test_a_log_that_may_not_be_listed_is_its_own_table_s_trouble(backup, monkeyp
 def test_trouble_with_aws_is_tried_again_and_in_the_end_leaves_the_run_unproven(backup, monkeypatch):
     backup.put_both(appended(range(3)))
     run = copied_run(backup)
-    refuse(monkeypatch, LOG, "InternalError")
+    refuse(monkeypatch, "list", "InternalError", lambda _, prefix: prefix == LOG)
     assert proven(run).state == "running"
     for _ in range(5):
         proven(run)
