@@ -330,6 +330,7 @@ def test_the_page_of_a_run_names_the_tables_that_are_not_proven_and_what_they_la
     page = html.unescape(flat(signed_in(Role.VIEWER).get(reverse("backup-run", args=[run.pk]))))
 
     assert "Tables not proven" in page
+    assert page.count(run.sentence.partition(".")[0]) == 1  # in the headline, not at the stage as well
     assert f"s3a://{backup.source}/t" in page
     assert "Version 2 can be restored; the source's log is at version 3." in page
 
