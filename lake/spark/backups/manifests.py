@@ -17,6 +17,7 @@ from lake.spark.backups.encoding import percent_encoded
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, Share, run_tasks
 
+LEFT_OUT = "left_out"
 LANES = ("copy", "multipart")
 """The lanes that have manifests; others are archived, too_new and already_there."""
 MOST_OBJECTS = 1_000_000

@@ -20,6 +20,7 @@ from lake.backup.objects import BucketPrefix
 from lake.spark.backups.manifests import (
     BESIDE,
     LANES,
+    LEFT_OUT,
     MOST_BYTES,
     MOST_OBJECTS,
     ROW_GROUP,
@@ -33,6 +34,9 @@ from lake.spark.backups.tasks import Batches, BatchStep
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
 """INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""
+HINT = r"(^|/)_delta_log/_last_checkpoint$"
+"""A hint for readers that each checkpoint overwrites (Delta protocol, "Last Checkpoint File"). A copy that is newer
+than the rest would point at what is not there, and without one readers list the log."""
 LEAST_OBJECTS = 250_000
 """A file of fewer shares its manifest with others, as each manifest is a job of its own."""
 PLANNED = (
@@ -54,7 +58,10 @@ class Planning:
 
 
 def with_lanes(cut_off: datetime, limit: int) -> BatchStep:
-    """Replace `storage_class` and `access_tier` by `lane`; archived goes before too_new, as it has to be restored."""
+    """Replace `storage_class` and `access_tier` by `lane`; archived goes before too_new, as it has to be restored.
+
+    Hints at a table's last checkpoint are left out.
+    """
 
     def add(batches: Batches) -> Batches:
         for rows in batches:
@@ -70,10 +77,10 @@ def _lanes(rows: Any, cut_off: datetime, limit: int) -> Any:
         pc.is_in(rows["access_tier"], value_set=pa.array(ARCHIVE_TIERS)),
     )
     is_new = pc.greater(rows["modified_at"], pa.scalar(cut_off, pa.timestamp("us", tz="UTC")))
-    cases = pa.StructArray.from_arrays(
-        [is_archived, is_new, pc.greater(rows["size"], limit)], names=["archived", "too_new", "multipart"]
-    )
-    return pc.case_when(cases, *(pa.scalar(lane) for lane in ("archived", "too_new", "multipart", "copy")))
+    is_hint = pc.and_(pc.match_substring_regex(rows["key"], HINT), pc.is_valid(rows["table"]))
+    lanes = (LEFT_OUT, "archived", "too_new", "multipart")
+    cases = pa.StructArray.from_arrays([is_hint, is_archived, is_new, pc.greater(rows["size"], limit)], names=lanes)
+    return pc.case_when(cases, *(pa.scalar(lane) for lane in (*lanes, "copy")))
 
 
 def write_planned(planning: Planning) -> BatchStep:

@@ -12,8 +12,8 @@ from pyspark.sql import functions as sql
 
 from lake.backup.objects import BucketPrefix
 from lake.spark.backups.live import ACTIONS, Logs, file_actions
+from lake.spark.backups.manifests import LEFT_OUT
 
-LEFT_OUT = "left_out"
 MOST_EXAMPLES = 20
 # VACUUM takes what begins so for another's, but for change data, and a partition's folder is none of that.
 _HIDDEN = r"(^|/)[._][^/=]*(/|$)"

@@ -25,11 +25,11 @@ from lake.spark.backups.inventory import (
 )
 from lake.spark.backups.listing import heads, listed
 from lake.spark.backups.live import Logs
-from lake.spark.backups.manifests import LANES, MOST_OBJECTS, PlannedFile, write_manifests
+from lake.spark.backups.manifests import LANES, LEFT_OUT, MOST_OBJECTS, PlannedFile, write_manifests
 from lake.spark.backups.outcomes import SAFE, WORTH_RETRY
 from lake.spark.backups.places import access_of, place, slots
 from lake.spark.backups.planned import PLANNED, WRITTEN, Planning, kept, planned_files, with_lanes, write_planned
-from lake.spark.backups.selection import LEFT_OUT, live_only, without_pool
+from lake.spark.backups.selection import live_only, without_pool
 from lake.spark.backups.tables import ROOT_COUNTS, Roots, count_roots, keep_roots, with_tables
 from lake.spark.backups.tasks import Batches, Share, balanced, run_tasks, then
 from lake.spark.backups.tuning import BULK, divide, require_room, set_while
@@ -72,8 +72,8 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     `inventory_manifest` name an inventory, without which the source is listed; `retry` {"bucket", "prefix"} is where an
     earlier reconciliation wrote its outcomes: what of them is worth another attempt takes the place of both. `cut_off`
     is ISO 8601: what is newer is too new. `selection` is "all" or "incremental", which leaves out what the destination
-    has with size and ETag, but never a Delta log. An object above `copy_limit` bytes goes to the lane "multipart",
-    others to "copy".
+    has with size and ETag, but never a Delta log. The hint at a log's last checkpoint counts as not listed. An object
+    above `copy_limit` bytes goes to the lane "multipart", others to "copy".
 
     `files` is "all" or "live": then of each table whose log can be read, beside the log itself, only what was live at
     some moment of the `window_hours` before the cut-off, or since; what is left out counts as not listed.
