@@ -1,4 +1,4 @@
-"""What alerts tell of backups that are late, failed or older than their objective, and the digest of all of them."""
+"""What alerts tell of backups that are late, failed or too far behind their source, and the digest of all of them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from backups.models import ACTIVE, Plan, Run, RunState
 from backups.queries.cards import plans_in_scope
-from backups.queries.rows import CopyAge, copy_age, lacks_permission, way_on
+from backups.queries.rows import Standing, lacks_permission, proven_text, standing, way_on
 from dashboard.alerts.problems import Problem, ProblemKind, register_source
 from dashboard.web.states import look_of
 from dashboard.web.text import file_size, one_line, thousands
@@ -19,8 +19,11 @@ LATE_INVENTORY = ProblemKind(
     "late-inventory", "A backup waits for its inventory", "hours", threshold=12, least=1, most=720
 )
 FAILED_RUN = ProblemKind("failed-backup", "A backup failed or left gaps", "count", threshold=1, least=1, most=1)
-OVER_OBJECTIVE = ProblemKind("backup-age", "A backup is older than its objective", "hours", threshold=0, most=720)
+OVER_OBJECTIVE = ProblemKind(
+    "backup-age", "A backup is further behind than its objective", "hours", threshold=0, most=720
+)
 KINDS = (LATE_INVENTORY, FAILED_RUN, OVER_OBJECTIVE)
+LOOK_AT_TABLES = "Look at which tables cannot be restored as their plan promises, and why."
 _HOUR = timedelta(hours=1)
 
 
@@ -78,31 +81,33 @@ def _advice(run: Run) -> str:
         return "Check the plan's permissions, put right what is missing, and start another run."
     if run.state == RunState.FAILED:
         return "Put right what ended the run, and start another."
-    if run.left_over:
-        return "Look at what was left over, by cause, and try it again."
-    return "Look at which tables cannot be restored as their plan promises, and why."
+    return "Look at what was left over, by cause, and try it again." if run.left_over else LOOK_AT_TABLES
 
 
 def old_backups(now: datetime) -> Iterator[Problem]:
-    """Plans with a schedule whose newest backup is older than the objective, by the hours above it.
-
-    The age counts from the cut-off, up to which everything was taken to be in the copy.
-    """
+    """Plans with a schedule of which a table may be further behind its source than the objective, by the hours above
+    it, and those of which that is not known of a table, by the hours since that was found."""
     for plan in Plan.objects.exclude(schedule="").select_related("vault_connection").order_by("pk"):
-        stands = copy_age(plan, now)
-        since, over = stands.since, stands.over / _HOUR
-        if since is not None and stands.is_past:
-            yield _problem(
-                OVER_OBJECTIVE,
-                plan,
-                "age",
-                severity="critical",
-                measure=over,
-                headline=f"The newest backup of {plan.name} is {(now - since) / _HOUR:,.0f} hours old.",
-                since=since + stands.objective,
-                meaning=f"The objective is {plan.objective_hours} hours.",
-                advice="Start a run, or look why the last one did not end.",
-            )
+        stands = standing(plan, now)
+        if stands.missed_at is None or not stands.is_past:
+            continue
+        headline, advice = f"It is not known how far behind each table of {plan.name} is.", LOOK_AT_TABLES
+        if stands.proof is None or stands.behind is not None:
+            advice = "Start a run, or look why the last one did not end."
+            headline = f"The backup {plan.name} has no proven copy."
+        if stands.behind is not None:
+            headline = f"The backup {plan.name} is up to {stands.behind / _HOUR:,.0f} hours behind its source."
+        yield _problem(
+            OVER_OBJECTIVE,
+            plan,
+            "age",
+            severity="critical",
+            measure=(now - stands.missed_at) / _HOUR,
+            headline=headline,
+            since=stands.missed_at,
+            meaning=f"The objective is {plan.objective_hours} hours. {proven_text([stands.proof])}".strip(),
+            advice=advice,
+        )
 
 
 def _problem(kind: ProblemKind, plan: Plan, subject: str, *, advice: str, **told: Any) -> Problem:
@@ -124,16 +129,18 @@ def _problem(kind: ProblemKind, plan: Plan, subject: str, *, advice: str, **told
 
 def backups_section(since: datetime, now: datetime) -> str:
     """Lines of plain text, plans past their objective first; "" without plans."""
-    plans = [(copy_age(plan, now), plan) for plan in plans_in_scope(None)]
+    plans = [(standing(plan, now), plan) for plan in plans_in_scope(None)]
     if not plans:
         return ""
-    plans.sort(key=lambda pair: (not pair[0].is_past, pair[0].age is not None, pair[1].name))
+    plans.sort(key=lambda pair: (not pair[0].is_past, pair[0].proof is not None, pair[1].name))
     lines = [line for stands, plan in plans for line in _lines(stands, plan, since)]
     return "\n".join(["BACKUPS", *lines, f"  {settings.PUBLIC_URL}{reverse('backups')}", ""])
 
 
-def _lines(stands: CopyAge, plan: Plan, since: datetime) -> list[str]:
-    held = "no copy yet" if stands.age is None else f"newest copy {stands.age_text} old"
+def _lines(stands: Standing, plan: Plan, since: datetime) -> list[str]:
+    held = f"up to {stands.behind_text} behind its source"
+    if stands.behind is None:
+        held = "not known how far behind" if stands.proof else "no proven copy yet"
     late = "PAST ITS OBJECTIVE, " if stands.is_past else ""
     return [
         f"  {one_line(plan.name)}: {late}{held}, {stands.objective_text} allowed",

@@ -40,6 +40,7 @@ def _forget_copies(connection: str, **_: object) -> None:
     from backups.models import RestorePoint, Run, RunState
 
     own = {"plan__vault_connection__name": connection, "plan__vault_connection__endpoint_url__startswith": LOOPBACK}
+    Run.objects.filter(**own).update(is_proof=False)
     copies = Run.objects.copies().filter(**own)
     copies.update(state=RunState.CANCELLED, sentence="The sandbox was started again, with an empty vault.")
     RestorePoint.objects.filter(**own).delete()

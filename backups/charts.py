@@ -18,8 +18,8 @@ from backups.models import RunState
 
 DAYS = 30
 _WORDS = {
-    "complete": "copied",
-    "complete_with_gaps": "copied with gaps",
+    "complete": "complete",
+    "complete_with_gaps": "complete with gaps",
     "failed": "failed",
     "missed": "no run, though one was due",
     "waiting_for_approval": "waiting for approval",

@@ -95,7 +95,8 @@ class FailureDocument(TypedDict):
 
 class RunJson(RunSummary):
     """`backup show RUN --json`, and what every act on a run prints; `worth_retry` counts what a retry would copy,
-    `points` the tables by what of them can be restored, once that is proven."""
+    `points` the tables by what of them can be restored, once that is proven; of each, the newest version that can be
+    has every commit that S3 was given before `holds_until`, null where that is not known."""
 
     destination: Annotated[str, "s3a://vault/lake"]
     folder: str
@@ -112,6 +113,7 @@ class RunJson(RunSummary):
     bytes_planned: int
     worth_retry: int
     evidence: Mapping[str, object]
+    holds_until: datetime | None
     points: Annotated[Mapping[str, int], {"proven": 14, "too_new": 1, "behind": 1, "unprovable": 1}]
     stages: list[StageDocument]
     copy_jobs: list[CopyJobDocument]
@@ -121,6 +123,17 @@ class RunJson(RunSummary):
 class KeptCopy(TypedDict):
     cut_off: datetime
     kept_as: Annotated[list[str], ["daily", "monthly"]]
+
+
+class ObjectiveDocument(TypedDict):
+    """How far the tables of a plan are behind their source at most, by their restore points: of `tables`, so many are
+    `proven` to be within `hours` now. `worst_age_seconds` is null where that is not known of a table."""
+
+    state: Annotated[str, "within | past | never"]
+    hours: Annotated[int, 36]
+    tables: Annotated[int, 16]
+    proven: Annotated[int, 16]
+    worst_age_seconds: Annotated[int | None, 3600]
 
 
 class PlanJson(TypedDict):
@@ -135,7 +148,8 @@ class PlanJson(TypedDict):
     minimum_lag_hours: Annotated[int, 24]
     engine: Engine
     schedule: Annotated[str, "0 3 * * *"]
-    objective_hours: int | None
+    objective_hours: Annotated[int, 36]
+    objective: ObjectiveDocument
     cost_ceiling_usd: Usd
     keep: Annotated[dict[str, int], {"daily": 7}]
     evidence: str
@@ -181,6 +195,8 @@ class PointJson(TypedDict):
     restored yet; `unprovable`: none can be restored, or what is lacking is not known. `anchored`: each object of its
     log was found equal to the source's. `accepted_version` is the newest of the source's log, or, without a source, of
     the log in the backup; null where a commit above it waits, of which only DynamoDB tells whether it was accepted.
+    `holds_until`: every commit that S3 was given before that moment is in `version`, or of a table that is too new,
+    there was none; null where that is not known, where nothing can be restored, and without a source.
     `rpo_seconds` lie between the two commits, by their writers' clocks. `blocked` are some of `blocked_total`, those of
     the newest versions first. `table` is its place in the backup, and at the source in `backup points`, which lists
     what runs have stored: for `prove`, which stores nothing, `id` and `run` are null. `last_checked_at`,
@@ -198,6 +214,7 @@ class PointJson(TypedDict):
     anchored: bool
     version: Annotated[int | None, 41]
     committed_at: datetime | None
+    holds_until: datetime | None
     accepted_version: Annotated[int | None, 42]
     accepted_at: datetime | None
     rpo_seconds: Annotated[int | None, 61]

@@ -13,12 +13,25 @@ from dashboard.connections.models import Connection
 from dashboard.declaration.reading import DeclarationError, Field, pattern, read_table
 from dashboard.declaration.sections import DeclaredItem, Section
 
+DEFAULT_OBJECTIVE_HOURS = 36
+INVENTORY_HOURS = 24
+"""S3 lists a bucket once a day at most (S3 User Guide, "Amazon S3 Inventory")."""
+SLACK_HOURS = 12
+"""For delivering an inventory and copying what it lists."""
+UNDER_WAY = "A run of it is under way: wait until it is over, or cancel it."
+_OF_OBJECTIVE = ("objective_hours", "inventory", "minimum_lag_hours")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _S3_URI = re.compile(r"s3[an]?://[^/\s]+(/.*)?")
 _KEEP_FIELDS = {
     period: Field(int, default=0, check=lambda n: "" if n >= 0 else "it is negative.")
     for period in ("daily", "weekly", "monthly")
 }
+
+
+def least_objective_hours(inventory: str, lag_hours: int) -> int:
+    """The shortest objective that a plan can keep while its tables are written to: where it names an inventory, what is
+    just too late for one waits for the next."""
+    return INVENTORY_HOURS + lag_hours + SLACK_HOURS if inventory else 1
 
 
 def _uri_complaint(text: str) -> str:
@@ -78,7 +91,7 @@ _PLAN_FIELDS = {
     "minimum_lag_hours": Field(int, default=24, check=lambda n: "" if n >= 0 else f"{n} is negative."),
     "engine": Field(str, default=Plan.Engine.S3_BATCH.value, check=_one_of(Plan.Engine.values)),
     "schedule": Field(str, default="", check=_schedule_complaint, longest=64),
-    "objective_hours": Field(int, default=36, check=_positive_complaint),
+    "objective_hours": Field(int, check=_positive_complaint),
     "cost_ceiling_usd": Field(float, check=_cents_complaint, most=99_999_999),
     "keep": Field(dict, default={}),
     "evidence": Field(str, default="", check=lambda text: _uri_complaint(text) if text else "", longest=1_100),
@@ -108,6 +121,8 @@ class PlanSection(Section):
         values["vault_connection"] = values["vault_connection"] or values["connection"]
         keep = read_table(f"{place}.keep", values["keep"], _KEEP_FIELDS)
         values["keep"] = {period: count for period, count in keep.items() if count}
+        least = least_objective_hours(values["inventory"], values["minimum_lag_hours"])
+        values["objective_hours"] = values["objective_hours"] or max(DEFAULT_OBJECTIVE_HOURS, least)
         return DeclaredItem(values["name"], values, place)
 
     def rows(self) -> QuerySet[Plan]:
@@ -120,6 +135,12 @@ class PlanSection(Section):
         values = dict(item.values)
         if why := why_overlapping(item.name, values["destination"]):
             raise DeclarationError(f"{item.place}.destination: {why}")
+        if row is None or any(getattr(row, key) != values[key] for key in _OF_OBJECTIVE):
+            _require_objective(item)
+        if row is not None and any(getattr(row, key) != values[key] for key in ("source", "destination")):
+            if row.runs.filter(state__in=ACTIVE).exists():
+                raise DeclarationError(f"{item.place}: a run copies between the places that it names. {UNDER_WAY}")
+            row.runs.update(is_proof=False)
         for key in self.refers_to:
             values[key] = Connection.objects.get(name=values[key])
         Plan.objects.update_or_create(name=item.name, defaults=values)
@@ -127,11 +148,22 @@ class PlanSection(Section):
     def why_kept(self, row: Plan) -> str:
         """It stays once it has a run: what a run says of its copy is told by the plan's name."""
         if row.runs.filter(state__in=ACTIVE).exists():
-            return "A run of it is under way: wait until it is over, or cancel it."
+            return UNDER_WAY
         if runs := row.runs.count():
             said = "1 run proves" if runs == 1 else f"{runs:,} runs prove"
             return f"{said} what was copied under its name: name it in the file, with paused = true if it is to rest."
         return ""
+
+
+def _require_objective(item: DeclaredItem) -> None:
+    """Raise DeclarationError for an objective that cannot be kept."""
+    hours, inventory, lag = (item.values[key] for key in _OF_OBJECTIVE)
+    if hours < (least := least_objective_hours(inventory, lag)):
+        raise DeclarationError(
+            f"{item.place}.objective_hours: {hours} hours cannot be kept. {INVENTORY_HOURS} pass between two daily "
+            f"inventories, each may miss the last {lag} (minimum_lag_hours), and delivery and copy take up to "
+            f"{SLACK_HOURS}: allow {least}, or name no inventory."
+        )
 
 
 def _stored(row: Plan, key: str) -> Any:

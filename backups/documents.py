@@ -4,11 +4,22 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TypeVar, cast
 
-from django.db.models import Model
+from django.db.models import Count, Model, Q
+from django.utils import timezone
 
-from backups.contract import CopyJobDocument, FailureDocument, PlanJson, PointJson, RunJson, RunSummary, StageDocument
+from backups.contract import (
+    CopyJobDocument,
+    FailureDocument,
+    ObjectiveDocument,
+    PlanJson,
+    PointJson,
+    RunJson,
+    RunSummary,
+    StageDocument,
+)
 from backups.destinations import is_pool
 from backups.models import FailureGroup, Plan, RestorePoint, Run, RunState
+from backups.queries.rows import standing
 from backups.retention import kept_as
 
 Shape = TypeVar("Shape")
@@ -57,7 +68,24 @@ def plan_document(plan: Plan) -> PlanJson:
         connection=plan.connection.name,
         vault_connection=plan.vault_connection.name,
         last_run=run_summary(last) if last else None,
+        objective=objective_document(plan, timezone.now()),
         copies=[{"cut_off": moment, "kept_as": list(names)} for moment, names in kept.items()],
+    )
+
+
+def objective_document(plan: Plan, now: datetime) -> ObjectiveDocument:
+    """How a plan stands by the points of its newest proof, and of runs since then that have not ended."""
+    stands = standing(plan, now)
+    points = plan.points.filter(run__created_at__gte=stands.proof.created_at) if stands.proof else plan.points.none()
+    young = Q(version__isnull=False, holds_until__gt=now - stands.objective)
+    counts = points.aggregate(tables=Count("pk"), proven=Count("pk", filter=young))
+    behind = stands.behind
+    return ObjectiveDocument(
+        state="never" if stands.proof is None else "past" if stands.is_past else "within",
+        hours=plan.objective_hours,
+        tables=counts["tables"],
+        proven=counts["proven"],
+        worst_age_seconds=None if behind is None else int(behind.total_seconds()),
     )
 
 

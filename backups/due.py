@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from backups.models import ACTIVE, Run, RunState
 from backups.queries.cards import next_due, plans_in_scope
-from backups.queries.rows import copy_age, run_url, way_on
+from backups.queries.rows import run_url, standing, way_on
 from dashboard.deadlines.judging import register_source
 from dashboard.deadlines.models import Due, DueKind
 
@@ -15,21 +15,23 @@ from dashboard.deadlines.models import Due, DueKind
 def objectives(now: datetime) -> Iterator[Due]:
     """A plan that was never started has no objective to pass."""
     for plan in plans_in_scope(None).order_by("pk"):
-        stands, newest = copy_age(plan, now), plan.runs.select_related("plan").first()
-        if stands.since is None or newest is None:
+        stands, newest = standing(plan, now), plan.runs.select_related("plan").first()
+        at, page = stands.missed_at, reverse("backup-plan", args=[plan.name])
+        if at is None or newest is None:
             continue
-        at, page = stands.since + stands.objective, reverse("backup-plan", args=[plan.name])
         stops, path = _way(newest) or ("Start a run: none is scheduled before.", page)
         if path == page and (due := next_due(plan, now)) and due < at:
             continue
-        held = f"The newest copy is then {stands.objective_text} old" if stands.copy else "There is no copy then"
+        lost = "No table of it is proven to be restorable."
+        if stands.proof:
+            lost = f"A table may then lack what is older than {stands.objective_text}."
         yield Due(
             key=f"objective:{plan.pk}",
             kind=DueKind.BACKUP,
             at=at,
             state="info" if stops.startswith("Nothing needed") else "attention",
             happens=f"{plan.name} {'has passed' if stands.is_past else 'passes'} its objective",
-            lost=f"{held}: what came later is in none.",
+            lost=lost,
             stops=stops,
             act_path=path,
             subject=plan.name,

@@ -53,7 +53,10 @@ class PlanForm(forms.Form):
     window_hours = forms.IntegerField(min_value=0, initial=168)
     schedule = forms.CharField(max_length=64, required=False, help_text="Cron, UTC: 0 3 * * *; empty: by hand")
     objective_hours = forms.IntegerField(
-        min_value=1, initial=36, help_text="How old the newest copy may be before somebody is told"
+        min_value=1,
+        required=False,
+        help_text="How far behind its source a table may be before somebody is told; empty: 36, or more where an "
+        "inventory needs it",
     )
     cost_ceiling_usd = forms.FloatField(required=False, help_text="A run that is estimated above it waits for approval")
     daily = forms.IntegerField(min_value=0, required=False)

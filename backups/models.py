@@ -38,7 +38,7 @@ class Plan(models.Model):
     minimum_lag_hours = models.PositiveIntegerField(default=24)
     engine = models.CharField(max_length=16, choices=Engine.choices, default=Engine.S3_BATCH)
     schedule = models.CharField(max_length=64, blank=True)  # cron, UTC; empty: by hand
-    objective_hours = models.PositiveIntegerField(default=36)
+    objective_hours = models.PositiveIntegerField(default=36)  # How far behind its source a table may be
     cost_ceiling_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True)
     keep = models.JSONField(default=dict)  # {daily, weekly, monthly}
     # s3a:// URI of manifests and reports; empty: _levee/ at the destination
@@ -133,13 +133,17 @@ class Stage(models.TextChoices):
 
 
 class Runs(models.QuerySet["Run"]):
-    """Runs, with those among them that made a copy."""
+    """Runs, with those among them that made a copy, and that proved what of its tables can be restored."""
 
     def copies(self) -> "Runs":
         """Those that ended with something of the source at the destination; whether it can be restored is not known."""
         return self.filter(state__in=(RunState.COMPLETE, RunState.COMPLETE_WITH_GAPS)).exclude(
             copied=0, already_there=0
         )
+
+    def proofs(self) -> "Runs":
+        """Those that proved what can be restored of their plan's tables, the newest first."""
+        return self.filter(is_proof=True).order_by("-created_at", "-id")
 
 
 class Run(models.Model):
@@ -179,6 +183,10 @@ class Run(models.Model):
 
     lanes = models.JSONField(default=list)  # [{lane, manifests: [{bucket, key, etag, objects, bytes}]}]
     tables = models.JSONField(default=dict)  # {tables, largest: [{table, objects, bytes}], points: {proven: 14, …}}
+    is_proof = models.BooleanField(default=False)  # It has proven the tables of the plan as that is
+    # Every commit of each table that S3 was given before can be restored; null: that is not known of one
+    holds_until = models.DateTimeField(null=True)
+    not_known_since = models.DateTimeField(null=True)  # Then since when, in this and earlier proofs
     evidence = models.JSONField(default=dict)  # Where outcomes lie, and what is worth another try
 
     listed = models.BigIntegerField(default=0)
@@ -204,11 +212,6 @@ class Run(models.Model):
             models.Index(fields=["plan", "-created_at"], name="run_plan_newest"),
             models.Index(fields=["state", "-created_at"], name="run_state_newest"),
             models.Index(fields=["finished_at", "plan"], name="run_ended"),
-            models.Index(
-                fields=["plan", "-cut_off", "-created_at"],
-                condition=Q(state__in=[RunState.COMPLETE.value, RunState.COMPLETE_WITH_GAPS.value]),
-                name="run_newest_copy",
-            ),
         ]
         constraints = [
             # A second start of the same plan finds the first run instead of copying everything twice.
@@ -240,8 +243,18 @@ class Run(models.Model):
         return self.copied + self.already_there
 
     @property
+    def points_by_state(self) -> dict[str, int]:
+        """Tables by the state of their points, as they were when the run ended."""
+        counts = self.tables.get("points", {})
+        return {state.value: counts.get(state, 0) for state in PointState}
+
+    @property
+    def table_count(self) -> int:
+        return sum(self.points_by_state.values())
+
+    @property
     def left_over(self) -> int:
-        """Objects that were listed and are not safe."""
+        """Objects that the source still has and that are not safe."""
         return sum(self.counts[outcome.value] for outcome in GAPS)
 
     @property
@@ -380,6 +393,8 @@ class RestorePoint(models.Model):
     anchored = models.BooleanField()  # Its log was compared with the source's
     version = models.BigIntegerField(null=True)  # The newest that can be restored
     committed_at = models.DateTimeField(null=True)
+    # Every commit that S3 was given before is in `version`; null: not known
+    holds_until = models.DateTimeField(null=True)
     accepted_version = models.BigIntegerField(null=True)  # At the source when it was proven
     accepted_at = models.DateTimeField(null=True)
     rpo_seconds = models.BigIntegerField(null=True)

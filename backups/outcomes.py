@@ -62,8 +62,10 @@ class Outcome(StrEnum):
 
 
 SAFE = frozenset({Outcome.COPIED, Outcome.ALREADY_THERE})
-GAPS = frozenset(set(Outcome) - SAFE - {Outcome.LISTED, Outcome.TOO_NEW})
-"""What keeps a run from being complete. Of what is too new, the restore points tell whether it matters."""
+NOT_COPIED = frozenset(set(Outcome) - SAFE - {Outcome.LISTED, Outcome.TOO_NEW})
+GAPS = NOT_COPIED - {Outcome.VANISHED}
+"""What keeps a run from being complete. Of what is too new, and of what was deleted from the source before it was
+copied, the restore points tell whether a table lacks it."""
 WORTH_RETRY = frozenset({Outcome.CHANGED, Outcome.DENIED, Outcome.FAILED})
 
 

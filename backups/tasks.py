@@ -68,4 +68,4 @@ def _start(plan: Plan, now: datetime) -> Run | None:
     try:
         return start_run(Actor.schedule(), plan, due_at=due.next_at)
     except RunRefused:
-        return None  # said in the audit log, and by the age of the plan's newest copy
+        return None  # said in the audit log, and by how far behind the plan's tables come to be

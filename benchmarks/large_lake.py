@@ -161,5 +161,6 @@ def _run(plans: list[Plan], number: int, now: datetime) -> Run:
     counts: dict[str, Any] = {"listed": 5_000, "copied": 4_000, "already_there": 1_000}
     return Run(
         plan=plans[number % PLANS], state=state, stage="reconcile", requested_by_name="schedule", due_at=at,
-        started_at=at, finished_at=at + timedelta(minutes=40), cut_off=at, bytes_copied=10**10, **counts,
+        started_at=at, finished_at=at + timedelta(minutes=40), cut_off=at, bytes_copied=10**10,
+        tables={"points": {"proven": 2_000}}, is_proof=state == RunState.COMPLETE, holds_until=at, **counts,
     )  # fmt: skip

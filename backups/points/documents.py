@@ -19,7 +19,8 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, n
     """What of the table can be restored, and what not. `now` is no earlier than its log was read."""
     proof, newest = table.proof, table.proof.newest
     accepted, accepted_at = (None, None) if table.waiting else (table.published, table.published_at)
-    state = _state(table, now - timedelta(hours=plan.objective_hours) if plan else None)
+    # By when its log was read, however long what was read has been waiting to be stored.
+    state = _state(table, (table.read_at or now) - timedelta(hours=plan.objective_hours) if plan else None)
     return PointJson(
         id=None,
         plan=plan.name if plan else None,
@@ -32,6 +33,7 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, n
         anchored=table.is_anchored,
         version=newest.version if newest else None,
         committed_at=_moment(newest.committed_at if newest else None),
+        holds_until=table.holds_until if newest or state == PointState.TOO_NEW else None,
         accepted_version=accepted,
         accepted_at=_moment(accepted_at),
         rpo_seconds=None if accepted is None or newest is None else _behind(table, newest),
@@ -72,18 +74,13 @@ def _behind(table: ProvenTable, newest: TableAtVersion) -> int | None:
 def _state(table: ProvenTable, promised: datetime | None) -> PointState:
     """By what S3 says of its objects, since a writer's clock may be wrong: every commit up to `promised` has to be in
     the backup, or without that every one."""
-    newest, published, waiting = table.proof.newest, table.published, table.waiting
-    if published is None and waiting is None:
+    newest, until, since = table.proof.newest, table.holds_until, table.lacking_since
+    if table.published is None and table.waiting is None:
         return PointState.UNPROVABLE
-    is_newest = newest.version == published if newest else published is None
-    since = table.lacking_since
-    oldest = min(since, table.may_lack_since or since) if since else None
-    is_lacking_young = promised is not None and oldest is not None and oldest > promised
-    is_waiting_young = promised is not None and waiting is not None and waiting.modified_at > promised
-    if (is_newest or is_lacking_young) and (waiting is None or is_waiting_young):
+    if (table.has_newest and not table.waiting) if promised is None else (until is not None and until > promised):
         return PointState.PROVEN if newest else PointState.TOO_NEW
     is_behind = promised is None or (since is not None and since <= promised)
-    return PointState.BEHIND if newest and not is_newest and is_behind else PointState.UNPROVABLE
+    return PointState.BEHIND if newest and not table.has_newest and is_behind else PointState.UNPROVABLE
 
 
 def _sentence(table: ProvenTable, state: PointState) -> str:

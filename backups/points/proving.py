@@ -6,6 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
+
+from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, log_of, read_copy
 from lake.aws.errors import AwsError
@@ -39,9 +42,10 @@ class ProvenTable:
     `published` is the newest version of the source's log, or without a source of the log in the backup, and
     `published_at` when it was committed, in epoch milliseconds; None where that is not known. `lacking_since` is when
     S3 was given the first published commit after the newest that can be restored; None where it has none, or has
-    cleaned it up. One that was published late, as by a backfill, may have been accepted at `may_lack_since` already,
-    when the oldest file was written in which that version waited. `waiting` is the oldest file there of a commit above
-    `published`, which may have been accepted.
+    cleaned it up. `may_lack_since` is the earliest moment of any that is lacking, and of the files in which that first
+    one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the oldest file there
+    of a commit above `published`, which may have been accepted. `read_at` is when reading the source's log began, None
+    without a source.
     """
 
     root: str
@@ -51,7 +55,27 @@ class ProvenTable:
     lacking_since: datetime | None = None
     may_lack_since: datetime | None = None
     waiting: LogObject | None = None
-    is_anchored: bool = False
+    read_at: datetime | None = None
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether its log was compared with the source's."""
+        return self.read_at is not None
+
+    @property
+    def has_newest(self) -> bool:
+        """Whether the newest published version can be restored; so it is said where none is published and none can."""
+        return (self.proof.newest.version if self.proof.newest else None) == self.published
+
+    @property
+    def holds_until(self) -> datetime | None:
+        """When S3 was given the first commit that is not, or may not be, in the newest version that can be restored;
+        where that has all of them, when reading them began. None where it is not known."""
+        first = self.read_at if self.has_newest else self.lacking_since
+        if first is None or not self.is_anchored:
+            return None
+        waited = self.waiting.modified_at if self.waiting else first
+        return min(first, self.may_lack_since or first, waited)
 
     @property
     def is_gone(self) -> bool:
@@ -89,8 +113,8 @@ def _prove(
     log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
-        return _compared(root, Prover(listing, log, files).prove(), listing, log, is_anchored=False)
-    original = StoredLog(source.s3, source.bucket, log_of(root), reads)
+        return _compared(root, Prover(listing, log, files).prove(), listing, log, read_at=None)
+    original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), timezone.now()
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
     anchored, differing = as_the_source_has_it(listing, there, _same_bytes(log, original))
@@ -98,19 +122,22 @@ def _prove(
     # What is archived in the backup is read at the source, whose object it was found equal to.
     proof = Prover(anchored, replace(log, instead=original), files).prove()
     proof = replace(proof, problems=(*differing, *proof.problems))
-    return _compared(root, proof, there, original, is_anchored=True)
+    return _compared(root, proof, there, original, read_at=read_at)
 
 
-def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, *, is_anchored: bool) -> ProvenTable:
+def _compared(
+    root: str, proof: TableProof, there: LogListing, log: StoredLog, *, read_at: datetime | None
+) -> ProvenTable:
     """A proof beside the log that says how far the table has come."""
     published, newest = newest_of(there), proof.newest
     first = newest.version + 1 if newest else 0
     lacking = there.commits.get(first)
     since = lacking.modified_at if lacking else None
     waited = (one for one in proposed_commits(there, first - 1) if parse_name(one.name).version == first)
-    may_since = min((one.modified_at for one in waited), default=since) if since else None
+    later = (found for version, found in there.commits.items() if version >= first)
+    may_since = min(one.modified_at for one in chain(waited, later)) if since else None
     made_at = _made_at(log, published)
-    return ProvenTable(root, proof, published, made_at, since, may_since, _waiting(there, published), is_anchored)
+    return ProvenTable(root, proof, published, made_at, since, may_since, _waiting(there, published), read_at)
 
 
 def _waiting(listing: LogListing, published: int | None) -> LogObject | None:

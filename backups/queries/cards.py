@@ -1,4 +1,4 @@
-"""Plans as the status page shows them: the age of the newest copy, thirty days of runs, what comes next."""
+"""Plans as the status page shows them: how far behind their tables are, thirty days of runs, what comes next."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from django.urls import reverse
 from backups.charts import DAYS, DayOfRuns, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
-from backups.queries.rows import CopyAge, Headline, age_of, age_text, proven_text, run_url, way_on
+from backups.queries.rows import Headline, Standing, age_text, proven_text, run_url, way_on
 from dashboard.connections.models import Connection
 
 _NOTHING: Mapping[str, Any] = {"bytes": 0, "objects_copied": 0, "spent": None, "uncounted": 0}
@@ -24,12 +24,12 @@ _NOTHING: Mapping[str, Any] = {"bytes": 0, "objects_copied": 0, "spent": None, "
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One plan: its state with a word for it, how old its newest copy is, what comes next, and its last thirty days."""
+    """One plan: its state with a word for it, how far behind its tables are, what comes next, its last thirty days."""
 
     plan: Plan
     state: str
     word: str
-    stands: CopyAge
+    stands: Standing
     note: str
     strip: Strip
     inventory: Inventory | None
@@ -56,13 +56,13 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
         plans.annotate(
             newest_run=Subquery(runs.values("pk")[:1]),
             active_run=Subquery(runs.filter(state__in=ACTIVE).values("pk")[:1]),
-            newest_copy=Subquery(runs.copies().order_by("-cut_off", "-created_at").values("pk")[:1]),
+            newest_proof=Subquery(runs.proofs().values("pk")[:1]),
             begun_at=Subquery(runs.order_by("created_at").values("created_at")[:1]),
             first_drawn=Subquery(runs.filter(lately).order_by("created_at").values("created_at")[:1]),
             arrived=Subquery(arrived.values("pk")[:1]),
         )
     )
-    chosen = {pk for one in found for pk in (one.newest_run, one.active_run, one.newest_copy)}
+    chosen = {pk for one in found for pk in (one.newest_run, one.active_run, one.newest_proof)}
     by_key = Run.objects.select_related("plan").in_bulk(chosen - {None})
     inventories = Inventory.objects.in_bulk({one.arrived for one in found if one.arrived and one.inventory})
     drawn = _drawn(found, now)
@@ -72,7 +72,7 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
             plan,
             by_key.get(plan.newest_run),
             by_key.get(plan.active_run),
-            age_of(plan, by_key.get(plan.newest_copy), plan.begun_at, now),
+            Standing(by_key.get(plan.newest_proof), plan.begun_at, timedelta(hours=plan.objective_hours), now),
             inventories.get(plan.arrived),
             strip(drawn[plan.pk], None if plan.paused else schedule_of(plan), plan.name, plan.first_drawn, now),
             sums.get(plan.pk, _NOTHING),
@@ -97,7 +97,7 @@ def _card(
     plan: Plan,
     newest: Run | None,
     active: Run | None,
-    stands: CopyAge,
+    stands: Standing,
     inventory: Inventory | None,
     days: Strip,
     sums: Mapping[str, Any],
@@ -148,15 +148,17 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
         )
     for card in cards:
         if card.stands.is_past:
-            objective = card.stands.objective_text
-            said = f"{card.plan.name} is {card.stands.age_text} old, past its {objective} objective."
-            if card.stands.age is None:
-                said = f"{card.plan.name} has no copy, and its {objective} objective has passed."
+            name, objective = card.plan.name, card.stands.objective_text
+            said = f"{name} is up to {card.stands.behind_text} behind, past its {objective} objective."
+            if card.stands.proof is None:
+                said = f"{name} has no proven copy, and its {objective} objective has passed."
+            elif card.stands.behind is None:
+                said = f"It is not known how far behind each table of {name} is."
             return _at_plan("attention", card, said)
     for card in cards:
-        if card.stands.age is None:
-            return _at_plan("not_started", card, f"{card.plan.name} has no copy yet.")
-    return Headline("healthy", "Every plan has copied within its objective.", _proven(cards)) if cards else None
+        if card.stands.proof is None:
+            return _at_plan("not_started", card, f"{card.plan.name} has no proven copy yet.")
+    return Headline("healthy", "Every plan is within its objective.", _proven(cards)) if cards else None
 
 
 def verdict_of_one(card: Card) -> Headline:
@@ -168,14 +170,21 @@ def verdict_of_one(card: Card) -> Headline:
     if card.newest is not None and card.newest.state == RunState.FAILED:
         said = f"The newest run failed at the stage {card.newest.stage.replace('_', ' ')}."
         return Headline("failed", said, card.newest.sentence, *way_on(card.newest))
-    if card.stands.age is None:
-        return Headline("not_started", "This plan has no copy yet.", card.note)
-    said = f"The newest copy is {card.stands.age_text} old; the objective is {card.stands.objective_text}."
-    return Headline(card.state, said, f"{_proven([card])} {card.note}")
+    if card.stands.proof is None:
+        return Headline(card.state, "This plan has no proven copy yet.", card.note)
+    behind, objective = card.stands.behind_text, card.stands.objective_text
+    said = f"No table is more than {behind} behind its source; {objective} are allowed."
+    if not behind:
+        said = "It is not known how far behind each table is."
+    elif not card.stands.proof.table_count:
+        said = f"There was no table to prove; what was copied is {behind} old, of {objective} allowed."
+    elif card.stands.is_past:
+        said = f"A table may be up to {behind} behind its source, past the {objective} objective."
+    return Headline(card.state, said, f"{_proven([card])} {card.note}".strip())
 
 
 def _proven(cards: Sequence[Card]) -> str:
-    return proven_text(card.stands.copy for card in cards)
+    return proven_text(card.stands.proof for card in cards)
 
 
 def _at_plan(state: str, card: Card, said: str) -> Headline:
@@ -183,8 +192,8 @@ def _at_plan(state: str, card: Card, said: str) -> Headline:
 
 
 def counts_of(cards: Sequence[Card]) -> dict[str, Any]:
-    """The numbers of the status page: plans by their newest copy, active runs, and what runs did this month."""
-    within = sum(card.stands.age is not None and not card.stands.is_past for card in cards)
+    """The numbers of the status page: plans by their newest proof, active runs, and what runs did this month."""
+    within = sum(card.stands.proof is not None and not card.stands.is_past for card in cards)
     past = sum(card.stands.is_past for card in cards)
     return {
         "within": within,
@@ -205,28 +214,31 @@ def _waiting(card: Card, run: Run) -> Headline:
     estimate = f"${run.estimate_usd:,.2f}" if run.estimate_usd is not None else "an unknown amount"
     ceiling = f", above the ${run.ceiling_usd:,.2f} that Levee may spend by itself" if run.ceiling_usd else ""
     detail = f"The copy would cost {estimate}{ceiling}. Nothing is copied before a person decides."
-    until, age, objective = "", card.stands.age, card.stands.objective
-    if age is not None and age < objective:
-        until = f" The objective is missed in {age_text(objective - age)}."
+    stands = card.stands
+    until = ""
+    if stands.proof and stands.missed_at and not stands.is_past:
+        until = f" The objective is missed in {age_text(stands.missed_at - stands.now)}."
     said = f"{card.plan.name} waits for your approval.{until}"
     return Headline("waiting_for_approval", said, detail, run_url(run), "See the estimate")
 
 
-def _state(active: Run | None, newest: Run | None, stands: CopyAge) -> tuple[str, str]:
+def _state(active: Run | None, newest: Run | None, stands: Standing) -> tuple[str, str]:
     if active is not None:
         return active.state, ""
     if newest is not None and newest.state == RunState.FAILED:
         return "failed", "Newest run failed"
+    if stands.proof is not None and stands.behind is None:
+        return "attention", "Not known"
     if stands.is_past:
         return "attention", "Past objective"
-    if stands.copy is None:
-        return "not_started", "No run yet" if newest is None else "No copy"
-    if stands.copy.state == RunState.COMPLETE_WITH_GAPS:
-        return "complete_with_gaps", "Copied within objective, with gaps"
-    return "healthy", "Copied within objective"
+    if stands.proof is None:
+        return "not_started", "No run yet" if newest is None else "No proven copy"
+    if stands.proof.state == RunState.COMPLETE_WITH_GAPS:
+        return "complete_with_gaps", "Within objective, with gaps"
+    return "healthy", "Within objective"
 
 
-def _note(plan: Plan, active: Run | None, stands: CopyAge, now: datetime) -> str:
+def _note(plan: Plan, active: Run | None, stands: Standing, now: datetime) -> str:
     if active is not None:
         words = {
             RunState.WAITING_FOR_APPROVAL: "Waits for approval",

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 
-from backups.models import Plan, Run, RunState
+from backups.models import Plan, PointState, Run, RunState
 from backups.outcomes import COPY_REFUSED
 from dashboard.web.text import duration
 from lake.aws.errors import ACCESS_DENIED
@@ -25,19 +25,15 @@ class Headline:
     act: str = ""
 
 
-UNPROVEN = "This counts the copying. Whether the copy can be restored is not proven."
-
-
-def proven_text(copies: Iterable[Run | None]) -> str:
-    """What was proven of the tables in these copies when their runs ended."""
-    points = [copy.tables.get("points") for copy in copies if copy]
-    if not points or None in points:
-        return UNPROVEN
-    proven, total = 0, 0
-    for counts in points:
-        proven += counts.get("proven", 0)
-        total += sum(counts.values()) - counts.get("too_new", 0)
-    return f"When copied, {proven:,} of {total:,} tables could be restored within the objective."
+def proven_text(proofs: Iterable[Run | None]) -> str:
+    """What these runs proved of their tables; "" where there was nothing to prove."""
+    counts = [proof.points_by_state for proof in proofs if proof]
+    proven = sum(one[PointState.PROVEN] for one in counts)
+    total = sum(sum(one.values()) - one[PointState.TOO_NEW] for one in counts)
+    if not total:
+        return ""
+    tables = f"{total:,} table{'' if total == 1 else 's'}"
+    return f"When copied, {proven:,} of {tables} could be restored within the objective of that time."
 
 
 def kept_text(run: Run, kept: Mapping[datetime, tuple[str, ...]]) -> str:
@@ -74,55 +70,49 @@ def age_text(age: timedelta) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyAge:
-    """`copy` is the newest run that made one, None without; `since` is the moment up to which everything was copied, or
-    that of the plan's first start, None for a plan that was never started. `over` is how far that lies beyond the
-    objective, at most 0 where it does not."""
+class Standing:
+    """How far the tables of a plan may be behind their source now. `proof` is the newest run that proved them, None
+    without one; `begun_at` is when the plan was first started, None where it never was."""
 
-    copy: Run | None
-    since: datetime | None
-    age: timedelta | None
+    proof: Run | None
+    begun_at: datetime | None
     objective: timedelta
-    over: timedelta
+    now: datetime
 
     @property
-    def is_past(self) -> bool:
-        return self.over > timedelta()
-
-    @property
-    def share(self) -> int | None:
-        """The age as percent of the objective."""
-        return None if self.age is None else round(100 * self.age / self.objective)
+    def behind(self) -> timedelta | None:
+        """What is older than that is in the newest version that can be restored of each table; None where that is not
+        known of one."""
+        return self.now - self.proof.holds_until if self.proof and self.proof.holds_until else None
 
     @property
     def missed_at(self) -> datetime | None:
-        """When the newest copy is, or was, as old as the objective allows; None without a copy."""
-        return moment_of(self.copy) + self.objective if self.copy else None
+        """When the objective is, or was, missed: without a proof that long after the plan was first started, and where
+        it is not known how far behind a table is, when that was found. None for a plan that was never started."""
+        if self.proof is None:
+            return self.begun_at + self.objective if self.begun_at else None
+        return self.proof.holds_until + self.objective if self.proof.holds_until else self.proof.not_known_since
 
     @property
-    def age_text(self) -> str:
-        return age_text(self.age) if self.age is not None else ""
+    def is_past(self) -> bool:
+        return self.missed_at is not None and self.missed_at <= self.now
+
+    @property
+    def share(self) -> int | None:
+        """How far behind, as percent of the objective."""
+        return None if self.behind is None else round(100 * self.behind / self.objective)
+
+    @property
+    def behind_text(self) -> str:
+        return age_text(self.behind) if self.behind is not None else ""
 
     @property
     def objective_text(self) -> str:
         return age_text(self.objective)
 
 
-def copy_age(plan: Plan, now: datetime) -> CopyAge:
-    """Where a plan stands now. Without any copy the objective counts from the first start."""
-    copy = plan.runs.copies().select_related("plan").order_by("-cut_off", "-created_at").first()
-    first = None if copy else plan.runs.order_by("created_at").values_list("created_at", flat=True).first()
-    return age_of(plan, copy, first, now)
-
-
-def age_of(plan: Plan, copy: Run | None, begun_at: datetime | None, now: datetime) -> CopyAge:
-    """Where a plan stands by its newest copy; without one by when it was first started."""
-    since = moment_of(copy) if copy else begun_at
-    objective = timedelta(hours=plan.objective_hours)
-    over = now - since - objective if since else timedelta()
-    return CopyAge(copy, since, now - moment_of(copy) if copy else None, objective, over)
-
-
-def moment_of(run: Run) -> datetime:
-    """The moment that a run's copy holds: what came later may be missing from it."""
-    return run.cut_off or run.started_at or run.created_at
+def standing(plan: Plan, now: datetime) -> Standing:
+    """Where a plan stands now."""
+    proof = plan.runs.proofs().select_related("plan").first()
+    first = None if proof else plan.runs.order_by("created_at").values_list("created_at", flat=True).first()
+    return Standing(proof, first, timedelta(hours=plan.objective_hours), now)

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backups.actions import RunRefused, ask_for_inventory, ask_for_preflight, save_plan, set_paused, start_run
 from backups.charts import LEGEND
+from backups.declaration import least_objective_hours
 from backups.destinations import is_pool
 from backups.documents import copies_of
 from backups.forms import InventoryForm, PlanForm, form_of
@@ -34,7 +35,7 @@ INVENTORIES_SHOWN = 10
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Every plan: the age of its newest copy, thirty days of runs, what comes next."""
+    """Every plan: how far behind its tables are, thirty days of runs, what comes next."""
     now = timezone.now()
     plans = plans_in_scope(current_connection(request))
     cards = cards_of(plans, now)
@@ -80,6 +81,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "card": card,
         "verdict": verdict_of_one(card),
         "is_pool": is_pool(found.destination),
+        "least_objective": least_objective_hours(found.inventory, found.minimum_lag_hours),
         "names": (
             ("Key of the copies", found.encryption_key),
             ("Key of the source", found.source_key),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from backups import actions
 from backups.documents import failure_document
 from backups.models import AS_PROMISED, Run, RunState
-from backups.queries.rows import copy_age, lacks_permission
+from backups.queries.rows import lacks_permission, standing
 from backups.queries.run_page import table_rows
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
@@ -37,7 +37,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "run": found,
         "is_over": found.is_finished,
         "waits": found.state == RunState.WAITING_FOR_APPROVAL,
-        "missed_at": copy_age(found.plan, timezone.now()).missed_at,
+        "missed_at": standing(found.plan, timezone.now()).missed_at,
         "stages": found.stages.all(),
         "failures": found.failures.all(),
         "copy_jobs": found.copy_jobs.all(),

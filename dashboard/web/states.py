@@ -50,7 +50,7 @@ JOBS: Mapping[str, StateStyle] = {
     "begun": StateStyle("Under way", "s-running", "live", "The job ended; what it began goes on, or waits"),
     "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, because somebody else changed it first"),
     "complete_with_gaps": StateStyle(
-        "Copied with gaps", "s-gaps", "warn", "Done; objects are left over, or tables not proven"
+        "Complete with gaps", "s-gaps", "warn", "Done; objects are left over, or tables not proven"
     ),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": StateStyle("Lost", "s-unknown", "crit", "Its worker has not been heard of for 90 s"),
@@ -60,7 +60,7 @@ JOBS: Mapping[str, StateStyle] = {
 
 RUNS: Mapping[str, StateStyle] = {
     "waiting_for_inventory": StateStyle("Waiting for inventory", "s-queued", "idle", "S3 has not delivered it yet"),
-    "complete": StateStyle("Copied", "s-done", "ok", "Every listed object is at the destination"),
+    "complete": StateStyle("Complete", "s-done", "ok", "When it ended, each table was proven or too new"),
     "arrived": StateStyle("Arrived", "s-done", "ok", "Delivered, and every file has its MD5"),
     "skipped": StateStyle("Not needed", "s-published", "idle", "This run does without it"),
 }

@@ -74,6 +74,9 @@ def make_run(plan: Plan, state: str = "complete", *, age: timedelta = timedelta(
             "already_there": 371_422,
             "bytes_copied": 52_000_000_000,
             "actual_usd": Decimal("86.40"),
+            "tables": values["tables"] | {"points": {"proven": 3}},
+            "is_proof": True,
+            "holds_until": values["cut_off"],
         }
     if state in {"complete", "complete_with_gaps", "failed", "cancelled"}:
         values["finished_at"] = began + timedelta(hours=2)

@@ -1,6 +1,7 @@
 """What alerts are told of backups."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.backups.runs.world import make_plan, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
+PROVEN: dict[str, Any] = {"is_proof": True, "tables": {"points": {}}}
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -55,13 +57,20 @@ def test_a_complete_run_ends_the_alert_of_the_one_before():
 
 
 def test_a_backup_older_than_its_objective_is_told_by_the_hours_above_it():
-    ran("complete", cut_off=NOW - timedelta(hours=40), finished_at=NOW - timedelta(hours=30), copied=1)
+    ran("complete", holds_until=NOW - timedelta(hours=40), finished_at=NOW, **PROVEN)
 
     assert kinds() == {"backup-age": ("critical", 4)}
 
 
-def test_a_plan_that_never_had_a_backup_is_as_old_as_its_first_run():
-    ran("failed", created_at=NOW - timedelta(hours=100), finished_at=NOW)
+def test_a_backup_of_which_a_table_is_not_proven_is_told_by_the_hours_since_that_is_so():
+    ran("complete_with_gaps", finished_at=NOW, not_known_since=NOW - timedelta(hours=2), **PROVEN)
+
+    assert kinds() == {"backup-age": ("critical", 2), "failed-backup": ("warning", 1)}
+
+
+@pytest.mark.parametrize("more", [{"state": "failed"}, {"state": "complete", "copied": 1, "holds_until": NOW}])
+def test_a_plan_that_never_had_a_proven_copy_is_as_late_as_its_first_run(more):
+    ran(created_at=NOW - timedelta(hours=100), finished_at=NOW, cut_off=NOW, **more)
 
     assert kinds()["backup-age"] == ("critical", 64)
 

@@ -79,6 +79,12 @@ def never_copied() -> None:
     Run.objects.filter(pk=run.pk).update(created_at=NOW - 37 * HOUR, state="cancelled")
 
 
+def of_unknown_age() -> None:
+    points = {"proven": 2, "unprovable": 1}
+    tables = {"count": 3, "largest": [], "points": points}
+    make_run(make_plan(), "complete_with_gaps", holds_until=None, not_known_since=NOW - HOUR, tables=tables)
+
+
 def under_way() -> None:
     run = make_run(make_plan(), "running", started_at=NOW - timedelta(minutes=10))
     Run.objects.filter(pk=run.pk).update(created_at=NOW - timedelta(minutes=12))
@@ -87,19 +93,27 @@ def under_way() -> None:
 STATUS: dict[Callable[[], object], list[str]] = {
     lambda: None: ["No plan yet", "[[plans]]"],
     lambda: make_run(make_plan()): [
-        "Every plan has copied within its objective. This counts the copying.",
-        "6 h old, of 36 h allowed",
+        "Every plan is within its objective. When copied, 3 of 3 tables could be restored within the objective",
+        "6 h behind, of 36 h allowed",
+        "3 of 3 tables proven",
     ],
     waiting: [
         "lake-nightly waits for your approval. The objective is missed in",
         "would cost $86.57, above the $40.00",
     ],
-    late: ["late is 51 h old, past its 36 h objective."],
+    late: ["late is up to 51 h behind, past its 36 h objective."],
+    of_unknown_age: [
+        "It is not known how far behind each table of lake-nightly is. Next run",
+        "Not known 36 h allowed",
+        "Holds all until Not known 2 of 3 tables proven",
+        "Past objective 1",
+    ],
+    lambda: make_run(make_plan(), is_proof=False): ["lake-nightly has no proven copy yet."],
     failed: ["The newest run of broken failed at the stage copy. The role has expired."],
-    never_copied: ["Past objective 1", "has no copy, and its 36 h objective has passed."],
+    never_copied: ["Past objective 1", "has no proven copy, and its 36 h objective has passed."],
     under_way: [
-        "Past objective 0 1 without a copy yet",
-        "has no copy yet",
+        "Past objective 0 1 without a proof yet",
+        "has no proven copy yet",
         f"Running since {NOW - timedelta(minutes=10):%H:%M} UTC",
     ],
     lambda: make_run(make_plan(), "running", started_at=None): ["Not begun yet"],
@@ -108,6 +122,21 @@ STATUS: dict[Callable[[], object], list[str]] = {
     ],
     lambda: make_plan(schedule="never on sunday at all"): ["No schedule"],
 }
+
+
+@pytest.mark.parametrize(
+    ("changes", "headline"),
+    [
+        ({}, "No table is more than 6 h behind its source; 36 h are allowed."),
+        ({"age": 39 * HOUR}, "A table may be up to 40 h behind its source, past the 36 h objective."),
+        ({"holds_until": None, "not_known_since": NOW}, "It is not known how far behind each table is."),
+        ({"tables": {"points": {}}}, "There was no table to prove; what was copied is 6 h old, of 36 h allowed."),
+        ({"is_proof": False}, "This plan has no proven copy yet."),
+    ],
+)
+def test_a_plan_is_headed_by_how_far_behind_its_tables_are(viewer, changes, headline):
+    make_run(make_plan(), **changes)
+    assert headline in text(viewer, PLAN)
 
 
 @pytest.mark.parametrize(("prepare", "words"), STATUS.items())
@@ -400,6 +429,7 @@ def test_copies_in_a_vault_that_the_sandbox_has_emptied_have_no_age() -> None:
 
     assert list(own.runs.copies()) == [kept]
     assert not namesake.runs.copies().exists()
+    assert not namesake.runs.proofs().exists()
     assert [point.run for point in RestorePoint.objects.all()] == [kept]
     gone.refresh_from_db()
     assert (gone.state, gone.sentence) == ("cancelled", "The sandbox was started again, with an empty vault.")

@@ -4,12 +4,14 @@ import re
 
 import pytest
 
+from backups.models import Plan
 from dashboard.declaration.declaring import difference, store
 from dashboard.declaration.differences import read_declaration
 from dashboard.declaration.reading import DeclarationError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("constraints")]
 
+LISTED = {"inventory": "s3a://lists/lake/daily/"}
 PLAN = {"name": "nightly", "connection": "prod", "source": "s3a://lake/x/", "destination": "s3a://vault/"}
 
 
@@ -45,6 +47,32 @@ def test_what_is_taken_is_stored_and_then_there_is_no_difference():
     store(declared)
 
     assert difference(declared).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "hours"), [({}, 36), (LISTED, 60), (LISTED | {"minimum_lag_hours": 0}, 36), ({"objective_hours": 2}, 2)]
+)
+def test_an_objective_that_is_not_named_is_one_that_can_be_kept(changes, hours):
+    store(read_declaration(document(PLAN | changes)))
+
+    assert Plan.objects.get().objective_hours == hours
+
+
+def test_an_objective_that_an_inventory_cannot_keep_is_refused():
+    sentence = "plans[0].objective_hours: 59 hours cannot be kept."
+    with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
+        store(read_declaration(document(PLAN | LISTED | {"objective_hours": 59})))
+    store(read_declaration(document(PLAN | LISTED | {"objective_hours": 60})))
+
+
+def test_a_stored_objective_that_cannot_be_kept_stays_until_what_it_rests_on_is_changed():
+    late = PLAN | LISTED | {"minimum_lag_hours": 0, "objective_hours": 36}
+    store(read_declaration(document(late)))
+    Plan.objects.update(minimum_lag_hours=24)
+    store(read_declaration(document(late | {"minimum_lag_hours": 24, "paused": True})))
+    assert Plan.objects.get().paused
+    with pytest.raises(DeclarationError, match="36 hours cannot be kept"):
+        store(read_declaration(document(late | {"minimum_lag_hours": 25, "paused": True})))
 
 
 def document(*plans):

@@ -22,8 +22,8 @@ def test_a_plan_is_told_with_its_age_its_runs_and_what_they_cost():
     make_gaps(plan, age=timedelta(days=1))
     make_run(plan, age=timedelta(days=8))
     said = digest_of(WEEK, NOW)[1]
-    assert "BACKUPS\n  lake-nightly: newest copy 6 h old, 36 h allowed" in said
-    assert "2 runs: 1 copied, 1 copied with gaps; copied 82,282 objects, 104 GB, for $172.80" in said
+    assert "BACKUPS\n  lake-nightly: up to 6 h behind its source, 36 h allowed" in said
+    assert "2 runs: 1 complete, 1 complete with gaps; copied 82,282 objects, 104 GB, for $172.80" in said
 
 
 def test_what_is_late_or_was_never_copied_comes_first():
@@ -33,4 +33,4 @@ def test_what_is_late_or_was_never_copied_comes_first():
     lines = [line for line in backups_section(WEEK, NOW).splitlines() if "allowed" in line]
     assert [line.split(":")[0].strip() for line in lines] == ["m-late", "z-never", "a-fine"]
     assert "PAST ITS OBJECTIVE" in lines[0]
-    assert "no copy yet" in lines[1]
+    assert "no proven copy yet" in lines[1]

@@ -10,11 +10,11 @@ from tests.backups.page_records import NOW, make_plan, make_run
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("queries")]
 
 
-def test_a_plan_passes_its_objective_that_long_after_its_cut_off_unless_a_run_comes_before():
+def test_a_plan_passes_its_objective_that_long_after_what_its_tables_hold_unless_a_run_comes_before():
     values = {"none": {}, "scheduled": {"schedule": "* * * * *"}, "late": {"objective_hours": 6}}
     for name, fields in values.items():
         plan = make_plan(name, **{"schedule": "", "objective_hours": 12} | fields)
-        make_run(plan, age=timedelta(hours=10))  # which holds what was there 11 hours ago
+        make_run(plan, age=timedelta(hours=10))  # whose tables hold what was there 11 hours ago
     late, due = sorted(objectives(NOW), key=lambda due: due.at)
     assert (late.happens, late.at) == ("late has passed its objective", NOW - timedelta(hours=5))
     assert (due.subject, due.at, due.state) == ("none", NOW + timedelta(hours=1), "attention")

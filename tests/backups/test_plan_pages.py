@@ -73,9 +73,9 @@ def test_an_edit_is_audited_with_what_was_before_and_renames_nothing(admin):
     taken = admin.post("/backups/new/", FORM)
     assert taken.status_code == 422
     assert "is called 'lake-nightly' already" in unescape(taken.content.decode())
-    admin.post(f"{PAGE}edit/", {**FORM, "objective_hours": "12", "name": "other"})
+    admin.post(f"{PAGE}edit/", {**FORM, "objective_hours": "72", "name": "other"})
     entry = AuditEntry.objects.get(action="backup.plan")
-    assert (entry.before["objective_hours"], entry.after["objective_hours"]) == (36, 12)
+    assert (entry.before["objective_hours"], entry.after["objective_hours"]) == (36, 72)
     assert Plan.objects.get().name == "lake-nightly"
 
 
@@ -87,6 +87,7 @@ def test_an_edit_is_audited_with_what_was_before_and_renames_nothing(admin):
         ({"destination": ""}, "This field is required"),
         ({"schedule": "61 3 * * *"}, "bad minute"),
         ({"objective_hours": "0"}, "greater than or equal to 1"),
+        ({"objective_hours": "36", "inventory": "s3a://lists/daily/"}, "36 hours cannot be kept."),
         ({"encryption_key": "key"}, "is not an ARN of kms"),
         ({"notify": "nobody"}, "is not a mail address"),
         ({"engine": "rsync"}, "not one of the available choices"),

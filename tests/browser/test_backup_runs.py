@@ -34,10 +34,10 @@ def test_the_page_follows_a_run_to_the_gate_and_from_an_approval_by_keyboard_to_
     tab_until(page, "form[action$='/approve/'] button")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name=f"Approve {PRICE}")).to_have_count(0)
-    expect(badge).to_have_text("Copied", timeout=SPARK_MS)
+    expect(badge).to_have_text("Complete", timeout=SPARK_MS)
     expect(page.locator("#run .verdict h2")).to_contain_text(
         "tables can be restored with all that is older than 36 hours"
     )
-    expect(page.locator("#announce")).to_contain_text("Copied")
-    assert page.title().startswith("Copied")
+    expect(page.locator("#announce")).to_contain_text("Complete")
+    assert page.title().startswith("Complete")
     assert faults(page, PHONE) == []

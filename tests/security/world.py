@@ -199,7 +199,12 @@ class World:
         if name == "backup-plan-edit":
             return {**_plan_fields(self.plan), "schedule": "0 4 * * *"}
         if name == "backup-plan-add":
-            return {**_plan_fields(self.plan), "name": "hourly", "destination": "s3a://acme-vault/hourly/"}
+            return {
+                **_plan_fields(self.plan),
+                "name": "hourly",
+                "destination": "s3a://acme-vault/hourly/",
+                "objective_hours": 60,
+            }
         if name == "table-create":
             return {"uri": "s3a://lake/other", "columns": "id BIGINT", "store": str(self.coordinator.pk)}
         if name == "alerts-acknowledge":

@@ -29,7 +29,7 @@ RUN_VERBS = {
 }
 ENDING = {"reject": actions.reject, "cancel": actions.cancel}
 MOST_RUNS = 100
-HIDDEN = ("copies", "last_run")
+HIDDEN = ("copies", "last_run", "objective")
 
 OWN_SPARK = "start a Spark, even where a running Levee has a warm one"
 
@@ -105,7 +105,10 @@ class Command(JsonCommand):
 
     def _plan(self, plan: str, **_: Any) -> None:
         document = plan_document(plan_named(plan))
-        self.emit(document, [f"{name}: {value}" for name, value in document.items() if name not in HIDDEN])
+        stands = document["objective"]
+        said = f"{stands['state']}, {stands['proven']:,} of {stands['tables']:,} tables proven to be within it"
+        lines = [f"{name}: {value}" for name, value in document.items() if name not in HIDDEN]
+        self.emit(document, [*lines, f"objective: {said}"])
 
     def _runs(self, plan: str | None, state: str | None, **_: Any) -> None:
         found = Run.objects.select_related("plan")

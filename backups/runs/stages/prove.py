@@ -2,13 +2,17 @@
 
 import io
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
+from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Count, Min, Q
 
 from backups import lifecycle
-from backups.models import AS_PROMISED, PointState, RestorePoint, RunState, Stage, StageState
+from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
 from backups.points.proving import ProvenTable, Source, prove_copy
 from backups.runs.work import Done, GivenUp, StageAnswer, Work, read_pieces
@@ -40,11 +44,13 @@ def advance(work: Work) -> StageAnswer:
             work.say(PROVING)  # raises GivenUp where another job holds the run by now
             # Of a table that was dropped since the inventory, an earlier point stays as it is.
             points = [_point(work, table) for table in proven if not table.is_gone]
-            RestorePoint.objects.bulk_create(
-                points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
-            )
+            with transaction.atomic():
+                RestorePoint.objects.bulk_create(
+                    points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
+                )
+                _lower(run.plan, points, work.now())
             work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
-    return _end(work, Counter(run.points.values_list("state", flat=True).order_by()))
+    return _end(work, Counter(run.points.values_list("state", flat=True).order_by()), len(roots))
 
 
 def _roots(work: Work) -> frozenset[str] | None:
@@ -80,32 +86,65 @@ def _point(work: Work, table: ProvenTable) -> RestorePoint:
 
 
 @transaction.atomic
-def _end(work: Work, counts: Counter[str] | None) -> Done:
+def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
     """A run is complete where every object is safe and no table is behind or not proven; None: none was looked at."""
     run = work.run
-    of_tables = NOT_LOOKED_AT if counts is None else sentence_of(counts, run.plan.objective_hours)
+    of_tables = NOT_LOOKED_AT if counts is None else sentence_of(counts, run.plan.objective_hours, found)
     has_gaps = run.left_over or run.evidence.get("doubts") or counts is None or not counts.keys() <= AS_PROMISED
     state = RunState.COMPLETE_WITH_GAPS if has_gaps else RunState.COMPLETE
     of_objects = run.stages.get(name=Stage.RECONCILE).detail
     sentence = f"{of_tables} {of_objects}" if counts else f"{of_objects} {of_tables}"
-    tables = run.tables if counts is None else {**run.tables, "points": dict(counts)}
-    if not lifecycle.move(run.pk, state, job=work.context.job, sentence=sentence, tables=tables, error_code=""):
+    proof = {} if counts is None else _proof(run, counts, work.now())
+    if not lifecycle.move(run.pk, state, job=work.context.job, sentence=sentence, error_code="", **proof):
         raise GivenUp
     lifecycle.close_stage(run.pk, Stage.PROVE, StageState.DONE, of_tables)
     run.state, run.sentence = state, sentence
     return Done(of_tables)
 
 
-def sentence_of(counts: Counter[str], objective_hours: int) -> str:
-    """What of the tables can be restored, by the numbers of their points."""
+def _proof(run: Run, counts: Counter[str], now: datetime) -> dict[str, Any]:
+    """The fields of a run that tell what it has proven, at most up to the cut-off: a table that was made later is in
+    none of its points."""
+    moments = run.points.aggregate(first=Min("holds_until"), unknown=Count("pk", filter=Q(holds_until=None)))
+    until = min(moment for moment in (moments["first"], run.cut_off, now) if moment)
+    fields = {"is_proof": True, "tables": {**run.tables, "points": dict(counts)}}
+    return fields | _known(run.plan, None if moments["unknown"] else until, now)
+
+
+def _lower(plan: Plan, points: Sequence[RestorePoint], now: datetime) -> None:
+    """Let the newest proof tell no more than these points, which have taken the place of its own: until their run ends,
+    and where it never does, it is the one that is believed."""
+    proof, moments = plan.runs.proofs().first(), [point.holds_until for point in points]
+    if proof is None or proof.holds_until is None or not moments:
+        return
+    until = min((moment for moment in moments if moment), default=None) if None not in moments else None
+    if until is None or until < proof.holds_until:
+        Run.objects.filter(pk=proof.pk).update(**_known(plan, until, now))
+
+
+def _known(plan: Plan, until: datetime | None, now: datetime) -> dict[str, datetime | None]:
+    """Up to when each table is known to have all its commits, or since when that is not known: at the latest since the
+    proof before was past the objective."""
+    earlier = plan.runs.proofs().first()
+    since = now
+    if earlier is not None:
+        before = earlier.holds_until
+        since = min(now, before + timedelta(hours=plan.objective_hours)) if before else earlier.not_known_since or now
+    return {"holds_until": until, "not_known_since": None if until else since}
+
+
+def sentence_of(counts: Counter[str], objective_hours: int, found: int) -> str:
+    """What of the tables can be restored, by the numbers of their points; `found` were listed."""
     proven, young = counts[PointState.PROVEN], counts[PointState.TOO_NEW]
     behind, unprovable = counts[PointState.BEHIND], counts[PointState.UNPROVABLE]
     total, what = counts.total() - young, f"restored with all that is older than {objective_hours:,} hours"
     rest = [f"{behind:,} behind that"] if behind else []
     rest += [f"{unprovable:,} not proven to be"] if unprovable else []
     rest += [f"{young:,} younger than that"] if young else []
+    rest += [f"{gone:,} no longer at the source"] if (gone := found - counts.total()) > 0 else []
     if not total:
-        return "Every table is younger than the objective." if young else "There is no Delta table under the source."
+        nothing = "No table is at the source any more." if found else "There is no Delta table under the source."
+        return "Every table is younger than the objective." if young else nothing
     which = f"{proven:,} of {total:,}" if proven < total else "The one" if total == 1 else f"Each of {total:,}"
     tables = "table" if which == "The one" else "tables"
     return f"{which} {tables} can be {what}{'; ' if rest else ''}{', '.join(rest)}."

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from backups import lifecycle
 from backups.models import CopyJob, FailureGroup, Plan, Run, RunState, Stage, StageState
-from backups.outcomes import GAPS, WORTH_RETRY, Outcome, cause_of
+from backups.outcomes import GAPS, NOT_COPIED, WORTH_RETRY, Outcome, cause_of
 from backups.runs.ports import Reconciled, ReportFile, Reports
 from backups.runs.work import Done, Elsewhere, GivenUp, RunFailed, StageAnswer, Work, read_pieces, report_of
 from lake.aws.s3 import S3
@@ -61,6 +61,8 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
     )
     if gaps:
         sentence += f" {gaps:,} are not{known}: see the causes."
+    if vanished := counts[Outcome.VANISHED]:
+        sentence += f" {vanished:,} had been deleted from the source before."
     if reports.doubts:
         sentence += f" {' '.join(reports.doubts)} What nothing else reports counts as not copied."
     work.save(
@@ -88,7 +90,7 @@ def _store(work: Work, found: Reconciled, counts: dict[Outcome, int], reports: R
             examples=group.examples,
         )
         for group in found.groups
-        if group.outcome in GAPS
+        if group.outcome in NOT_COPIED
     )
     if broken:
         reason = f": {broken[0].reason.rstrip('.')}" if broken[0].reason else ""

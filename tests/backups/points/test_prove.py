@@ -44,7 +44,7 @@ def test_each_table_below_the_place_is_proven_by_itself(backup, prove):
         (f"{backup.uri}/t", "proven", 2, [[0, 2]]),
     ]
     assert [(one["version"], one["key"]) for one in points[0]["blocked"]] == [(3, "a b/t/part-3.parquet")]
-    assert {one["anchored"] for one in points} == {False}
+    assert {(one["anchored"], one["holds_until"]) for one in points} == {(False, None)}
 
 
 def test_one_table_is_proven_by_its_own_uri(backup, prove):
@@ -102,6 +102,11 @@ def test_where_a_commit_waits_only_dynamodb_tells_which_version_is_the_newest(ba
     assert (point["state"], point["version"]) == (state, 2)
     assert (point["accepted_version"], point["rpo_seconds"]) == ((2, 0) if state == "proven" else (None, None))
     assert (name in point["sentence"]) is (state == "unprovable")
+
+
+def test_a_commit_that_waits_in_a_backup_leaves_its_newest_version_unknown_without_a_plan(backup, prove):
+    backup.put(appended(range(3)) | {f"{LOG}_staged_commits/{3:020d}.{OTHER}.json": b"x"}, copied=True)
+    assert [(one["state"], one["version"]) for one in prove(backup.uri)] == [("unprovable", 2)]
 
 
 def test_the_same_bytes_under_another_etag_are_the_source_s(backup, prove):

@@ -48,6 +48,7 @@ def test_objects_that_change_or_vanish_between_inventory_and_copy_are_never_call
 
     assert run.state == "complete_with_gaps"
     assert (run.copied, run.changed, run.vanished) == (8, 1, 1)
+    assert "1 are not: see the causes. 1 had been deleted from the source before." in run.sentence
     assert {group.outcome for group in run.failures.all()} == {"changed", "vanished"}
 
 

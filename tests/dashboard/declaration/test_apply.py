@@ -18,7 +18,7 @@ inventory = "s3a://acme-manifests/acme-lake-prod/daily/"
 minimum_lag_hours = 24
 engine = "s3-batch"
 schedule = "0 3 * * *"
-objective_hours = 36
+objective_hours = 60
 cost_ceiling_usd = 40.0
 keep = { daily = 14, weekly = 8, monthly = 12 }
 """
