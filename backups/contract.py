@@ -187,14 +187,23 @@ class BlockedDocument(TypedDict):
     reason: Annotated[str, "it is not in the backup"]
 
 
+class UnpublishedDocument(TypedDict):
+    """A version that a commit store has accepted and the log does not show: the object of `key` is what it holds."""
+
+    version: Annotated[int, 41]
+    key: Annotated[str, "lake/orders/_delta_log/_staged_commits/00000000000000000041.5b8a….json"]
+
+
 class PointJson(TypedDict):
     """A table of a backup: the newest version that can be restored, and in `ranges` all of them, both ends included.
 
     `proven`: that version is the newest, or with a plan every commit that is older than its objective is in it, by the
     times of S3; `behind`: some of these are not; `too_new`: the whole table is younger, and nothing of it can be
     restored yet; `unprovable`: none can be restored, or what is lacking is not known. `anchored`: each object of its
-    log was found equal to the source's. `accepted_version` is the newest of the source's log, or, without a source, of
-    the log in the backup; null where a commit above it waits, of which only DynamoDB tells whether it was accepted.
+    log was found equal to the source's. `accepted_version` is the newest of the source's log, and of what DynamoDB
+    has accepted, or, without a source, of the log in the backup; null where a commit waits of which that is not known.
+    Of `unpublished` versions, the newest that can be restored, a reader sees nothing before each is put into the log as
+    `<version>.json`.
     `holds_until`: every commit that S3 was given before that moment is in `version`, or of a table that is too new,
     there was none; null where that is not known, where nothing can be restored, and without a source.
     `rpo_seconds` lie between the two commits, by their writers' clocks. `blocked` are some of `blocked_total`, those of
@@ -219,6 +228,7 @@ class PointJson(TypedDict):
     accepted_at: datetime | None
     rpo_seconds: Annotated[int | None, 61]
     ranges: Annotated[list[tuple[int, int]], [[0, 12], [15, 41]]]
+    unpublished: list[UnpublishedDocument]
     blocked: list[BlockedDocument]
     blocked_total: Annotated[int, 1]
     files: Annotated[int, 460]

@@ -62,7 +62,11 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
         if run.started_at is None:
             keep_owner(run.plan.vault_connection, vault, place_of(run.plan.destination).bucket)
         pipeline, batch = parts(run, context, vault)
-        answer = advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now))
+
+        def open_source() -> Lake:
+            return stack.enter_context(open_lake(lake_access(run.plan.connection), parallel=REQUESTS_AT_ONCE))
+
+        answer = advance(Work(run, context, vault, pipeline, batch, has_spark, timezone.now, open_source))
     run.refresh_from_db()
     if run.state == RunState.FAILED:
         raise JobFailed(run.error_code or "RunFailed", run.sentence)

@@ -399,6 +399,7 @@ class RestorePoint(models.Model):
     accepted_at = models.DateTimeField(null=True)
     rpo_seconds = models.BigIntegerField(null=True)
     ranges = models.JSONField(default=list)  # All versions that can be restored, [first, last] each
+    unpublished = models.JSONField(default=list)  # [{version, key}] of those that DynamoDB alone shows
     blocked = models.JSONField(default=list)  # [{first_version, version, key, reason}], some of blocked_total
     blocked_total = models.BigIntegerField(default=0)
     files = models.BigIntegerField(default=0)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from backups.contract import BlockedDocument, PointJson
 from backups.models import Plan, PointState
+from backups.points.copies import log_of
 from backups.points.proving import ProvenTable
 from lake.backup.objects import BucketPrefix
 from lake.delta.restorable import REASONS, Blocked, TableAtVersion
@@ -18,7 +19,7 @@ WITH_PLAN = "Tables of the source that the backup has nothing of are not looked 
 def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, now: datetime) -> PointJson:
     """What of the table can be restored, and what not. `now` is no earlier than its log was read."""
     proof, newest = table.proof, table.proof.newest
-    accepted, accepted_at = (None, None) if table.waiting else (table.published, table.published_at)
+    accepted, accepted_at = (None, None) if table.waiting else (table.accepted, table.accepted_at)
     # By when its log was read, however long what was read has been waiting to be stored.
     state = _state(table, (table.read_at or now) - timedelta(hours=plan.objective_hours) if plan else None)
     return PointJson(
@@ -38,6 +39,11 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, n
         accepted_at=_moment(accepted_at),
         rpo_seconds=None if accepted is None or newest is None else _behind(table, newest),
         ranges=list(proof.ranges),
+        unpublished=[
+            {"version": version, "key": f"{log_of(table.root)}{name}"}
+            for version, name in table.unpublished.items()
+            if newest and version <= newest.version
+        ],
         blocked=[_blocked(one) for one in proof.blocked],
         blocked_total=proof.blocked_total,
         files=newest.files if newest else 0,
@@ -62,20 +68,20 @@ def _moment(milliseconds: int | None) -> datetime | None:
 
 
 def _behind(table: ProvenTable, newest: TableAtVersion) -> int | None:
-    """Seconds from the commit of the newest version that can be restored to that of the newest published one, by their
+    """Seconds from the commit of the newest version that can be restored to that of the newest one, by their
     writers' clocks; None where these do not say."""
-    if newest.version == table.published:
+    if newest.version == table.accepted:
         return 0
-    if newest.committed_at is None or table.published_at is None or table.published_at < newest.committed_at:
+    if newest.committed_at is None or table.accepted_at is None or table.accepted_at < newest.committed_at:
         return None
-    return (table.published_at - newest.committed_at) // 1_000
+    return (table.accepted_at - newest.committed_at) // 1_000
 
 
 def _state(table: ProvenTable, promised: datetime | None) -> PointState:
     """By what S3 says of its objects, since a writer's clock may be wrong: every commit up to `promised` has to be in
     the backup, or without that every one."""
     newest, until, since = table.proof.newest, table.holds_until, table.lacking_since
-    if table.published is None and table.waiting is None:
+    if table.accepted is None and table.waiting is None:
         return PointState.UNPROVABLE
     if (table.has_newest and not table.waiting) if promised is None else (until is not None and until > promised):
         return PointState.PROVEN if newest else PointState.TOO_NEW
@@ -85,25 +91,28 @@ def _state(table: ProvenTable, promised: datetime | None) -> PointState:
 
 def _sentence(table: ProvenTable, state: PointState) -> str:
     """What its state means, in a sentence or two."""
-    newest, published, problems = table.proof.newest, table.published, table.proof.problems
+    newest, accepted, problems = table.proof.newest, table.accepted, table.proof.problems
     where = "the source's log" if table.is_anchored else "its log in the backup"
     why = f" {problems[0].reason}" if problems else ""
     if state == PointState.TOO_NEW:
         return "The table is younger than the objective of the plan; nothing of it can be restored yet."
-    if published is None:
+    if accepted is None:
         said = f"No version of {where} is known: there is none to compare with.{why}"
     elif newest is None:
-        said = f"No version can be restored; {where} is at version {published:,}.{why}"
-    elif newest.version == published:
-        said = f"Version {published:,}, the newest published in {where}, can be restored."
+        said = f"No version can be restored; {where} is at version {accepted:,}.{why}"
+    elif newest.version == accepted:
+        said = f"Version {accepted:,}, the newest of {where}, can be restored."
         said += "" if table.is_anchored else " That log was compared with no source's."
     else:
-        said = f"Version {newest.version:,} can be restored; {where} is at version {published:,}."
+        said = f"Version {newest.version:,} can be restored; {where} is at version {accepted:,}."
         if state == PointState.BEHIND and table.is_anchored and table.lacking_since:
             said += f" What follows is lacking since {table.lacking_since:%Y-%m-%d %H:%M} UTC."
+    if restorable := [version for version in table.unpublished if newest and version <= newest.version]:
+        which = f"Version {restorable[0]:,} is" if len(restorable) == 1 else f"Versions from {restorable[0]:,} on are"
+        said += f" {which} accepted and not published yet."
     if table.waiting:
         young = " It is younger than the objective of the plan." if state == PointState.PROVEN else ""
-        said += f" Whether {table.waiting.name} was accepted only DynamoDB tells, which was not asked.{young}"
+        said += f" Whether {table.waiting.name} was accepted is not known: {table.not_known}{young}"
     return said
 
 

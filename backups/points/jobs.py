@@ -13,6 +13,7 @@ from backups.points.documents import point_document
 from backups.points.proving import REQUESTS_AT_ONCE, Source, prove_copy
 from dashboard.accounts.actor import Actor
 from dashboard.commands import DocumentEncoder
+from dashboard.connections.accepted import accepted_reader
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import Target, run_in_foreground
@@ -69,7 +70,8 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
         vault, source = stack.enter_context(open_lake(access, parallel=REQUESTS_AT_ONCE)), None
         if plan is not None:
             lake = stack.enter_context(open_lake(lake_access(plan.connection), parallel=REQUESTS_AT_ONCE))
-            source = Source(lake.s3, place_of(plan.source).bucket)
+            bucket = place_of(plan.source).bucket
+            source = Source(lake.s3, bucket, accepted_reader(plan.connection, lake, bucket))
         with context.step("Read the logs and the listing"):
             for table in stack.enter_context(closing(prove_copy(vault.s3, place, params["within"], source))):
                 context.check_cancelled()

@@ -1,9 +1,9 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -11,6 +11,7 @@ from itertools import chain
 from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, log_of, read_copy
+from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
@@ -18,10 +19,12 @@ from lake.delta.facts import LogListing, LogObject, ReadingProblem
 from lake.delta.file_actions import CommitTime, LogUnreadable, commit_files
 from lake.delta.listing import read_listing
 from lake.delta.live_files import CLOCKS_APART, proposed_commits
-from lake.delta.names import commit_name, parse_name
+from lake.delta.names import parse_name
 from lake.delta.proving import Prover, TableProof
-from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newest_of
+from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newest_of, with_accepted
+from lake.delta.uri import TableUri
 
+NOT_ASKED = AcceptedCommits(None, not_known="DynamoDB was not asked.")
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
 REQUESTS_AT_ONCE = TABLES_AT_ONCE + READS_AT_ONCE
@@ -33,29 +36,33 @@ class Source:
 
     s3: S3
     bucket: str
+    accepted: ReadAccepted | None = None  # What its commit stores have accepted
 
 
 @dataclass(frozen=True)
 class ProvenTable:
     """What of a table can be restored from a backup.
 
-    `published` is the newest version of the source's log, or without a source of the log in the backup, and
-    `published_at` when it was committed, in epoch milliseconds; None where that is not known. `lacking_since` is when
-    S3 was given the first published commit after the newest that can be restored; None where it has none, or has
-    cleaned it up. `may_lack_since` is the earliest moment of any that is lacking, and of the files in which that first
-    one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the oldest file there
-    of a commit above `published`, which may have been accepted. `read_at` is when reading the source's log began, None
-    without a source.
+    `accepted` is the newest version of the source's log, or of the log in the backup without a source, and
+    `accepted_at` when it was committed, in epoch milliseconds; None where that is not known. `unpublished` are its last
+    versions, where commit stores have accepted them and no file of their own shows it, with the names of the files that
+    hold them. `lacking_since` is when S3 was given the first commit after the newest that can be restored; None where
+    it has none, or has cleaned it up. `may_lack_since` is the earliest moment of any that is lacking, and of the files
+    in which that first one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the
+    oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
+    stores were asked. `read_at` is when reading the source's log began, None without a source.
     """
 
     root: str
     proof: TableProof
-    published: int | None = None
-    published_at: int | None = None
+    accepted: int | None = None
+    accepted_at: int | None = None
     lacking_since: datetime | None = None
     may_lack_since: datetime | None = None
     waiting: LogObject | None = None
     read_at: datetime | None = None
+    unpublished: Mapping[int, str] = field(default_factory=dict)
+    not_known: str = ""
 
     @property
     def is_anchored(self) -> bool:
@@ -64,8 +71,8 @@ class ProvenTable:
 
     @property
     def has_newest(self) -> bool:
-        """Whether the newest published version can be restored; so it is said where none is published and none can."""
-        return (self.proof.newest.version if self.proof.newest else None) == self.published
+        """Whether the newest version can be restored; so it is said where there is none and none can."""
+        return (self.proof.newest.version if self.proof.newest else None) == self.accepted
 
     @property
     def holds_until(self) -> datetime | None:
@@ -80,7 +87,7 @@ class ProvenTable:
     @property
     def is_gone(self) -> bool:
         """Whether the source's log was read, and nothing of a table is there."""
-        return self.published is None and self.waiting is None and self.is_anchored
+        return self.accepted is None and self.waiting is None and self.is_anchored
 
 
 def prove_copy(
@@ -113,49 +120,79 @@ def _prove(
     log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
-        return _compared(root, Prover(listing, log, files).prove(), listing, log, read_at=None)
+        return _compared(root, Prover(listing, log, files).prove(), listing, log, NOT_ASKED)
     original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), timezone.now()
     objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
     there = read_listing(objects, original.folder, folders_listed=True)
-    anchored, differing = as_the_source_has_it(listing, there, _same_bytes(log, original))
+    said = _accepted(source, root, there)
+    unpublished = dict(said.unpublished)
+    there = with_accepted(there, unpublished)
+    anchored, differing = as_the_source_has_it(with_accepted(listing, unpublished), there, _same_bytes(log, original))
     files = TableFiles(root, source.bucket, lambda key: key, size_of)
     # What is archived in the backup is read at the source, whose object it was found equal to.
     proof = Prover(anchored, replace(log, instead=original), files).prove()
     proof = replace(proof, problems=(*differing, *proof.problems))
-    return _compared(root, proof, there, original, read_at=read_at)
+    return replace(_compared(root, proof, there, original, said), read_at=read_at)
 
 
-def _compared(
-    root: str, proof: TableProof, there: LogListing, log: StoredLog, *, read_at: datetime | None
-) -> ProvenTable:
+def _accepted(source: Source, root: str, there: LogListing) -> AcceptedCommits:
+    """What the source's commit stores have accepted of what waited when its log was listed, which is before they are
+    asked: what is accepted later is no part of this."""
+    published = newest_of(there)
+    if _waiting(there, published) is None:
+        return AcceptedCommits(published)
+    if source.accepted is None:
+        return NOT_ASKED
+    uri = TableUri("s3a", source.bucket, root)
+    if TableUri.parse(uri.s3a) != uri:
+        return AcceptedCommits(published, not_known="Commit stores hold no path that tells it from its neighbour.")
+    said = source.accepted(uri)
+    if said.published != published:
+        return AcceptedCommits(published, not_known=said.not_known or "Its log was read twice, and differed.")
+    return said
+
+
+def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, said: AcceptedCommits) -> ProvenTable:
     """A proof beside the log that says how far the table has come."""
-    published, newest = newest_of(there), proof.newest
+    accepted, newest = newest_of(there), proof.newest
     first = newest.version + 1 if newest else 0
     lacking = there.commits.get(first)
     since = lacking.modified_at if lacking else None
     waited = (one for one in proposed_commits(there, first - 1) if parse_name(one.name).version == first)
     later = (found for version, found in there.commits.items() if version >= first)
     may_since = min(one.modified_at for one in chain(waited, later)) if since else None
-    made_at = _made_at(log, published)
-    return ProvenTable(root, proof, published, made_at, since, may_since, _waiting(there, published), read_at)
+    made_at = _made_at(log, there, accepted)
+    waiting = _waiting(there, accepted) if said.not_known else None
+    return ProvenTable(
+        root,
+        proof,
+        accepted,
+        made_at,
+        since,
+        may_since,
+        waiting,
+        unpublished=dict(said.unpublished),
+        not_known=said.not_known,
+    )
 
 
-def _waiting(listing: LogListing, published: int | None) -> LogObject | None:
-    """The oldest file of a commit above the newest published one; one without a version in its name counts where it is
-    not older than that: what a writer of deltalake left behind earlier is nothing that waits."""
-    newest = listing.commits.get(-1 if published is None else published)
+def _waiting(listing: LogListing, accepted: int | None) -> LogObject | None:
+    """The oldest file of a commit above the newest one that is known; one without a version in its name counts where it
+    is not older than that: what a writer of deltalake left behind earlier is nothing that waits."""
+    newest = listing.commits.get(-1 if accepted is None else accepted)
     since = newest.modified_at - CLOCKS_APART if newest else None
     waiting = [
         one
-        for one in proposed_commits(listing, -1 if published is None else published)
+        for one in proposed_commits(listing, -1 if accepted is None else accepted)
         if since is None or parse_name(one.name).version is not None or one.modified_at >= since
     ]
     return min(waiting, key=lambda one: one.modified_at, default=None)
 
 
-def _made_at(log: StoredLog, version: int | None) -> int | None:
+def _made_at(log: StoredLog, listing: LogListing, version: int | None) -> int | None:
     """When a version was committed, as its commit says; None where that cannot be read."""
-    body = None if version is None else log.body(commit_name(version))
+    commit = None if version is None else listing.commits.get(version)
+    body = log.body(commit.name) if commit else None
     if version is None or not isinstance(body, bytes):
         return None
     with suppress(LogUnreadable):

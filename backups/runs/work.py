@@ -72,6 +72,7 @@ class Work:
     batch: "S3BatchEngine"
     has_spark: bool
     now: Callable[[], datetime]
+    open_source: Callable[[], Lake]  # As the plan's own connection; raises AwsError
 
     def save(self, **fields: Any) -> None:
         """Store facts of the run. Raises GivenUp if it is no longer this job's."""

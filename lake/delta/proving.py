@@ -120,7 +120,7 @@ class Prover:
         replay = self._begun(base, lambda state: state.version not in asked or self._agrees(state), problems)
         if replay is None:
             return None, False
-        bodies = self.reader.bodies([commit_name(version) for version in versions])
+        bodies = self.reader.bodies([self.listing.commits[version].name for version in versions])
         for version, body in zip(versions, bodies, strict=True):
             try:
                 if isinstance(body, LogUnreadable):

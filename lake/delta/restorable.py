@@ -299,6 +299,14 @@ def newest_of(listing: LogListing) -> int | None:
     return max((*listing.commits, *usable_checkpoints(listing)), default=None)
 
 
+def with_accepted(listing: LogListing, unpublished: Mapping[int, str]) -> LogListing:
+    """The listing as if accepted commits were published: each version from the file that holds it, where that is there.
+    Who publishes a commit copies that file."""
+    waiting = {one.name: one for one in (*(listing.staged or ()), *(listing.temp_files or ()))}
+    found = {version: waiting[name] for version, name in unpublished.items() if name in waiting}
+    return replace(listing, commits={**listing.commits, **found})
+
+
 def as_the_source_has_it(
     copy: LogListing, source: LogListing, is_same: Callable[[LogObject, LogObject], bool]
 ) -> tuple[LogListing, list[ReadingProblem]]:

@@ -16,6 +16,7 @@ from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, Run
 from backups.points.documents import point_document
 from backups.points.proving import ProvenTable, Source, prove_copy
 from backups.runs.work import Done, GivenUp, StageAnswer, Work, read_pieces
+from dashboard.connections.accepted import AcceptedCommits, ReadAccepted, accepted_reader
 from dashboard.storable import make_storable
 from lake.backup.objects import place_of
 
@@ -37,7 +38,7 @@ def advance(work: Work) -> StageAnswer:
     s3 = work.vault.s3  # whoever copies may read the source
     known = set(run.points.values_list("table", flat=True))
     left = [root for root in roots if _uri(source.bucket, root) not in known]
-    where = Source(s3, source.bucket)
+    where = Source(s3, source.bucket, _accepted(work))
     with closing(prove_copy(s3, place_of(run.destination), source.prefix, where, left)) as tables:
         while proven := list(islice(tables, AT_ONCE)):
             work.context.check_cancelled()
@@ -51,6 +52,16 @@ def advance(work: Work) -> StageAnswer:
                 _lower(run.plan, points, work.now())
             work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
     return _end(work, Counter(run.points.values_list("state", flat=True).order_by()), len(roots))
+
+
+def _accepted(work: Work) -> ReadAccepted | None:
+    """What reads the source's commit stores, by the plan's own connection: whoever copies need not be allowed to."""
+    plan = work.run.plan
+    try:
+        return accepted_reader(plan.connection, work.open_source(), place_of(plan.source).bucket)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with that connection, the copy itself can be read
+        why = f"The connection {plan.connection.name} cannot be opened: {error}"
+        return lambda _: AcceptedCommits(None, not_known=why)
 
 
 def _roots(work: Work) -> frozenset[str] | None:

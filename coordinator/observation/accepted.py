@@ -1,0 +1,133 @@
+"""Which commits of a table are accepted and not published, for whoever copies it.
+
+What is said here is that a store has accepted nothing else. So a reading counts only where each fact in it is sound,
+and where what earlier looks have stored of the table does not speak against it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import F, Q
+
+from coordinator.models import CommitStore, DeltaTable
+from coordinator.observation.reading import Reading
+from coordinator.observation.second_look import read_table
+from coordinator.observation.surveys import CoordinatorSurvey, LogStoreSurvey, Survey, stores_of, unfit
+from coordinator.observation.targets import TableTarget
+from coordinator.protocols.registrations import current_registration
+from coordinator.protocols.verdict import LOUD, Severity, Verdict
+from dashboard.connections.accepted import AcceptedCommits, ReadAccepted, register
+from dashboard.connections.models import Connection
+from lake.aws.access import Lake
+from lake.delta.facts import Mechanism, TableFacts
+from lake.delta.uri import TableUri
+
+ORDINARY = frozenset({"C1", "C2", "C4", "C9", "K2", "K3", "K4", "K12"})
+"""Codes of findings that say which commits wait, which were published, and which files lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is stored of tables of a bucket, by their keys: why no reading of one is believed, and which version was
+    accepted at the last look, of those that had not published it."""
+
+    doubts: Mapping[str, str]
+    accepted: Mapping[str, int]
+
+
+def read_accepted(connection: Connection, lake: Lake, bucket: str) -> ReadAccepted:
+    """Reads tables as if for the first time: what was scanned before a log is listed does not count."""
+    log_stores = tuple(
+        LogStoreSurvey(store.name, error=unfit(store)) for store in stores_of(connection, CommitStore.Kind.LOG_STORE)
+    )
+    coordinators = tuple(
+        CoordinatorSurvey(store.name, error=unfit(store))
+        for store in stores_of(connection, CommitStore.Kind.COMMIT_COORDINATOR)
+    )
+    survey, stored = Survey(log_stores, coordinators), _stored(connection, bucket)
+    misnamed = next((str(store.error) for store in survey.stores if store.error), None)
+
+    def read(uri: TableUri) -> AcceptedCommits:
+        doubt = misnamed or stored.doubts.get(uri.key)
+        if doubt is not None:
+            return AcceptedCommits(None, not_known=doubt or "Something is wrong with the table.")
+        said = accepted_of(read_table(lake, survey, TableTarget(uri), in_full=True))
+        if not said.not_known and said.newest < stored.accepted.get(uri.key, -1):
+            return AcceptedCommits(said.published, not_known="An earlier look saw that a later version was accepted.")
+        return said
+
+    return read
+
+
+def _stored(connection: Connection, bucket: str) -> _Stored:
+    here = DeltaTable.objects.filter(bucket=bucket, gone_at=None)
+    own, others = here.filter(connection=connection), here.exclude(connection=connection)
+    loud = own.filter(state__in=LOUD).values_list("prefix", "summary")
+    elsewhere = "Another connection holds the table too, whose commit stores are not asked."
+    doubts = dict.fromkeys(others.values_list("prefix", flat=True), elsewhere)
+    waiting = own.filter(Q(accepted_version__gt=F("published_version")) | Q(published_version=None))
+    accepted = {
+        key: version for key, version in waiting.values_list("prefix", "accepted_version") if version is not None
+    }
+    return _Stored(doubts | dict(loud), accepted)
+
+
+def accepted_of(reading: Reading) -> AcceptedCommits:
+    """What a reading in full tells of accepted commits."""
+    if reading.facts is None or reading.verdict is None:
+        return AcceptedCommits(None, not_known=str(reading.error))
+    facts, verdict = reading.facts, reading.verdict
+    unpublished = _unpublished(facts, verdict)
+    last = unpublished[-1][0] if unpublished else verdict.published_version
+    why = _unsound(reading, facts, verdict)
+    if not why and verdict.accepted_version != last:
+        why = (
+            f"What is accepted up to version {verdict.accepted_version:,} is not all there, or is of an earlier table."
+        )
+    if not why:
+        why = "Its log shows no version." if last is None else _why_there_may_be_more(facts, last)
+    return AcceptedCommits(verdict.published_version, () if why else unpublished, why)
+
+
+def _unpublished(facts: TableFacts, verdict: Verdict) -> tuple[tuple[int, str], ...]:
+    """Accepted versions after the newest published one whose files are there, up to the first that has none."""
+    published, found = verdict.published_version, list[tuple[int, str]]()
+    version = 0 if published is None else published + 1
+    newest = facts.listing.commits.get(version - 1)
+    while version in verdict.unpublished:
+        entries = [one for one in verdict.entries if one.version == version and one.file_present]
+        if not entries:
+            break
+        written_at = entries[0].written_at
+        # A log store's writer looks at the version before it writes its temp file: an older one is another table's.
+        if facts.mechanism is Mechanism.LOG_STORE and newest and not (written_at and written_at >= newest.modified_at):
+            break
+        found.append((version, entries[0].file))
+        version += 1
+    return tuple(found)
+
+
+def _unsound(reading: Reading, facts: TableFacts, verdict: Verdict) -> str:
+    """Why what was read does not tell all; "" where it does."""
+    if reading.has_moved or verdict.withheld:
+        return "It is being written."
+    if facts.problems or facts.protocol is None:
+        problem = next(iter(facts.problems), None)
+        return f"{problem.place}: {problem.reason}" if problem else "Its metadata could not be read."
+    loud = (one for one in verdict.findings if one.code not in ORDINARY and one.severity is not Severity.INFO)
+    return next((one.summary for one in loud), "")
+
+
+def _why_there_may_be_more(facts: TableFacts, last: int) -> str:
+    """Why a store may have accepted a version after the last one that is known; "" where none has."""
+    if facts.mechanism is Mechanism.COORDINATED_COMMITS:
+        # Where it does not stand at that version, or cannot be read, a finding says so.
+        return "" if current_registration(facts) else "The registration that the table names is not there."
+    versions = [one.version for entries in facts.entries.values() for one in entries if one.version is not None]
+    if facts.unread_stores or max(versions, default=-1) < last:
+        # A writer of a log store leaves an entry of each version, which expires a day later.
+        return f"No entry of version {last:,} was found, or a commit store could not be read."
+    return ""
+
+
+register(read_accepted)
