@@ -91,7 +91,7 @@ def old_backups(now: datetime) -> Iterator[Problem]:
         stands = standing(plan, now)
         if stands.missed_at is None or not stands.is_past:
             continue
-        headline, advice = f"It is not known how far behind each table of {plan.name} is.", LOOK_AT_TABLES
+        headline, advice = f"It is not known of every table of {plan.name} how far behind it is.", LOOK_AT_TABLES
         if stands.proof is None or stands.behind is not None:
             advice = "Start a run, or look why the last one did not end."
             headline = f"The backup {plan.name} has no proven copy."

@@ -153,7 +153,7 @@ def verdict_of(cards: Sequence[Card]) -> Headline | None:
             if card.stands.proof is None:
                 said = f"{name} has no proven copy, and its {objective} objective has passed."
             elif card.stands.behind is None:
-                said = f"It is not known how far behind each table of {name} is."
+                said = f"It is not known of every table of {name} how far behind it is."
             return _at_plan("attention", card, said)
     for card in cards:
         if card.stands.proof is None:
@@ -175,7 +175,7 @@ def verdict_of_one(card: Card) -> Headline:
     behind, objective = card.stands.behind_text, card.stands.objective_text
     said = f"No table is more than {behind} behind its source; {objective} are allowed."
     if not behind:
-        said = "It is not known how far behind each table is."
+        said = "It is not known of every table how far behind it is."
     elif not card.stands.proof.table_count:
         said = f"There was no table to prove; what was copied is {behind} old, of {objective} allowed."
     elif card.stands.is_past:

@@ -95,7 +95,8 @@ class Standing:
 
     @property
     def is_past(self) -> bool:
-        return self.missed_at is not None and self.missed_at <= self.now
+        is_unknown = self.proof is not None and self.behind is None
+        return is_unknown or (self.missed_at is not None and self.missed_at <= self.now)
 
     @property
     def share(self) -> int | None:

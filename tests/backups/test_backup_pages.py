@@ -101,9 +101,13 @@ STATUS: dict[Callable[[], object], list[str]] = {
         "lake-nightly waits for your approval. The objective is missed in",
         "would cost $86.57, above the $40.00",
     ],
+    lambda: make_run(make_plan(), holds_until=None): [
+        "It is not known of every table of lake-nightly",
+        "Past objective 1",
+    ],
     late: ["late is up to 51 h behind, past its 36 h objective."],
     of_unknown_age: [
-        "It is not known how far behind each table of lake-nightly is. Next run",
+        "It is not known of every table of lake-nightly how far behind it is. Next run",
         "Not known 36 h allowed",
         "Holds all until Not known 2 of 3 tables proven",
         "Past objective 1",
@@ -129,7 +133,7 @@ STATUS: dict[Callable[[], object], list[str]] = {
     [
         ({}, "No table is more than 6 h behind its source; 36 h are allowed."),
         ({"age": 39 * HOUR}, "A table may be up to 40 h behind its source, past the 36 h objective."),
-        ({"holds_until": None, "not_known_since": NOW}, "It is not known how far behind each table is."),
+        ({"holds_until": None, "not_known_since": NOW}, "It is not known of every table how far behind it is."),
         ({"tables": {"points": {}}}, "There was no table to prove; what was copied is 6 h old, of 36 h allowed."),
         ({"is_proof": False}, "This plan has no proven copy yet."),
     ],

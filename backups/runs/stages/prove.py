@@ -98,10 +98,12 @@ def _point(work: Work, table: ProvenTable) -> RestorePoint:
 
 @transaction.atomic
 def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
-    """A run is complete where every object is safe and no table is behind or not proven; None: none was looked at."""
+    """A run is complete where every object is safe and no table is behind or not proven, and not all those that were
+    found have gone meanwhile; None: none was looked at."""
     run = work.run
     of_tables = NOT_LOOKED_AT if counts is None else sentence_of(counts, run.plan.objective_hours, found)
-    has_gaps = run.left_over or run.evidence.get("doubts") or counts is None or not counts.keys() <= AS_PROMISED
+    is_promise_kept = counts is not None and counts.keys() <= AS_PROMISED and bool(counts or not found)
+    has_gaps = run.left_over or run.evidence.get("doubts") or not is_promise_kept
     state = RunState.COMPLETE_WITH_GAPS if has_gaps else RunState.COMPLETE
     of_objects = run.stages.get(name=Stage.RECONCILE).detail
     sentence = f"{of_tables} {of_objects}" if counts else f"{of_objects} {of_tables}"
@@ -125,10 +127,10 @@ def _proof(run: Run, counts: Counter[str], now: datetime) -> dict[str, Any]:
 def _lower(plan: Plan, points: Sequence[RestorePoint], now: datetime) -> None:
     """Let the newest proof tell no more than these points, which have taken the place of its own: until their run ends,
     and where it never does, it is the one that is believed."""
-    proof, moments = plan.runs.proofs().first(), [point.holds_until for point in points]
-    if proof is None or proof.holds_until is None or not moments:
+    proof, known = plan.runs.proofs().first(), [point.holds_until for point in points if point.holds_until]
+    if proof is None or proof.holds_until is None or not points:
         return
-    until = min((moment for moment in moments if moment), default=None) if None not in moments else None
+    until = min(known) if len(known) == len(points) else None
     if until is None or until < proof.holds_until:
         Run.objects.filter(pk=proof.pk).update(**_known(plan, until, now))
 

@@ -1,12 +1,15 @@
 """A source and a vault in the sandbox's S3, with the plan that copies the one into the other."""
 
+import json
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import boto3
 import pytest
+from django.core.management import CommandError, call_command
 
 from dashboard.connections.models import Connection
 from lake.aws.errors import AwsError
@@ -70,3 +73,14 @@ def backup(tmp_path, settings) -> Backup:
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(made.lake.origin)
     return made
+
+
+@pytest.fixture
+def prove(capsys) -> Callable[..., Any]:
+    def run(*words: str) -> Any:
+        capsys.readouterr()
+        with suppress(CommandError):
+            call_command("prove", *words, "--json")
+        return json.loads(capsys.readouterr().out)["points"]
+
+    return run

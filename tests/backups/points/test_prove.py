@@ -1,10 +1,6 @@
 """`levee prove`: backups in S3, with and without the plan that made them."""
 
-import json
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -19,17 +15,6 @@ from tests.json_types import missing
 pytestmark = pytest.mark.django_db
 
 OTHER = "00000000-0000-4000-8000-000000000000"
-
-
-@pytest.fixture
-def prove(capsys) -> Callable[..., Any]:
-    def run(*words: str) -> Any:
-        capsys.readouterr()
-        with suppress(CommandError):
-            call_command("prove", *words, "--json")
-        return json.loads(capsys.readouterr().out)["points"]
-
-    return run
 
 
 def test_each_table_below_the_place_is_proven_by_itself(backup, prove):
