@@ -208,8 +208,13 @@ class PointJson(TypedDict):
     there was none; null where that is not known, where nothing can be restored, and without a source.
     `rpo_seconds` lie between the two commits, by their writers' clocks. `blocked` are some of `blocked_total`, those of
     the newest versions first. `table` is its place in the backup, and at the source in `backup points`, which lists
-    what runs have stored: for `prove`, which stores nothing, `id` and `run` are null. `last_checked_at`,
-    `last_drill_at` and `proof` are null for now.
+    what runs have stored: for `prove`, which stores nothing, `id`, `run` and `proof` are null. `proof` is the point's
+    document in the backup (`PointFileJson`); null where nothing can be restored, or for the reason `not_kept`.
+    `in_commit_timestamps`: the version's commit says itself when it was made, so that TIMESTAMP AS OF gives in a copy
+    what it gave at the source; null where nothing can be restored. An `earlier` point is one that stays in the backup
+    although a later run found another table at that place, or could keep none; it says what was known then, and its
+    version can be restored from the document. `last_checked_at` and `last_drill_at` are null for
+    now.
     """
 
     id: Annotated[str | None, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
@@ -218,6 +223,7 @@ class PointJson(TypedDict):
     destination: Annotated[str, "s3a://vault/lake/"]
     table: Annotated[str, "s3a://lake/orders"]
     incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]
+    earlier: bool
     state: Annotated[str, "proven | too_new | behind | unprovable"]
     sentence: str
     anchored: bool
@@ -236,8 +242,42 @@ class PointJson(TypedDict):
     proven_at: datetime
     last_checked_at: NotYet
     last_drill_at: NotYet
-    proof: NotYet
+    in_commit_timestamps: bool | None
+    proof: Annotated[
+        str | None, "s3a://vault/lake/_levee/points/lake/orders/@41-5f2c8e1d9a0b7c34/9b1d6e0f3a7c2584.json"
+    ]
+    not_kept: Annotated[str, ""]
     problems: Annotated[list[str], ["00000000000000000013.json: Line 2 of version 13 is not one whole action."]]
+
+
+class PointFileJson(TypedDict):
+    """The document of a restore point, as it lies in the backup.
+
+    `objects` is the key below `destination` of a file in gzip. Each of its lines names one object of the point:
+    `{"key": …, "size": …, "etag": …, "path": …}`, the key below `destination`, the path below the table, or null
+    where the log names the object in full. `hash` is the SHA-256 of these lines, which are in the order of their keys;
+    `digest` that of this document without it, as JSON with sorted keys and no blanks. `log_from` is the checkpoint that
+    the point's log begins with, -1 for the first commit. `commits` are versions that could be restored when the point
+    was proven, with S3's times of their objects at the source, which copies do not have.
+    """
+
+    format: Annotated[int, 1]
+    plan: Annotated[str, "nightly"]
+    run: Annotated[str, "0d7e5f5c-3a8c-4c53-8a9f-5f6f0a1f2c11"]
+    source: Annotated[str, "s3a://lake/"]
+    destination: Annotated[str, "s3a://vault/lake/"]
+    table: Annotated[str, "s3a://lake/orders"]
+    incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]
+    version: Annotated[int, 41]
+    in_commit_timestamps: bool
+    log_from: Annotated[int, 40]
+    files: Annotated[int, 460]
+    bytes: Annotated[int, 123456]
+    objects: Annotated[str, "_levee/points/lake/orders/@41-5f2c8e1d9a0b7c34/9b1d6e0f3a7c2584.jsonl.gz"]
+    hash: Annotated[str, "9b1d6e0f3a7c2584…"]
+    commits: Annotated[list[tuple[int, str]], [[41, "2026-11-20T10:00:00+00:00"]]]
+    proven_at: Annotated[str, "2026-11-20T12:00:00+00:00"]
+    digest: Annotated[str, "c0ffee…"]
 
 
 class ProveJson(TypedDict):

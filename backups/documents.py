@@ -55,8 +55,9 @@ def failure_document(group: FailureGroup) -> FailureDocument:
 
 def stored_point(point: RestorePoint) -> PointJson:
     """A stored restore point."""
-    plan, run, absent = point.plan.name, str(point.run_id), dict.fromkeys(("last_checked_at", "last_drill_at", "proof"))
-    return _document(point, PointJson, id=str(point.pk), plan=plan, run=run, **absent)
+    plan, run, absent = point.plan.name, str(point.run_id), dict.fromkeys(("last_checked_at", "last_drill_at"))
+    told = {"proof": point.proof or None, "earlier": bool(point.earlier)}
+    return _document(point, PointJson, id=str(point.pk), plan=plan, run=run, **told, **absent)
 
 
 def plan_document(plan: Plan) -> PlanJson:
@@ -76,7 +77,8 @@ def plan_document(plan: Plan) -> PlanJson:
 def objective_document(plan: Plan, now: datetime) -> ObjectiveDocument:
     """How a plan stands by the points of its newest proof, and of runs since then that have not ended."""
     stands = standing(plan, now)
-    points = plan.points.filter(run__created_at__gte=stands.proof.created_at) if stands.proof else plan.points.none()
+    newest = plan.points.filter(earlier="")
+    points = newest.filter(run__created_at__gte=stands.proof.created_at) if stands.proof else newest.none()
     young = Q(version__isnull=False, holds_until__gt=now - stands.objective)
     counts = points.aggregate(tables=Count("pk"), proven=Count("pk", filter=young))
     behind = stands.behind

@@ -380,7 +380,11 @@ AS_PROMISED = frozenset({PointState.PROVEN, PointState.TOO_NEW})
 
 
 class RestorePoint(models.Model):
-    """What can be restored of a table, as the newest run of the plan that found it at the source has proven it."""
+    """What can be restored of a table, as the newest run of the plan that found it at the source has proven it.
+
+    What is kept in the backup stays, as an earlier point, where a later run finds another table at that place or cannot
+    keep a point of it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="points")
@@ -388,6 +392,7 @@ class RestorePoint(models.Model):
     destination = models.CharField(max_length=1100)  # The run's
     table = models.CharField(max_length=1100)  # s3a:// URI at the source
     incarnation = models.TextField(blank=True)  # metaData.id
+    earlier = models.CharField(max_length=36, blank=True)  # Of an earlier point its id, empty for the newest
     state = models.CharField(max_length=16, choices=PointState.choices)
     sentence = models.TextField()
     anchored = models.BooleanField()  # Its log was compared with the source's
@@ -404,6 +409,9 @@ class RestorePoint(models.Model):
     blocked_total = models.BigIntegerField(default=0)
     files = models.BigIntegerField(default=0)
     bytes = models.BigIntegerField(default=0)
+    in_commit_timestamps = models.BooleanField(null=True)  # Whether the commit of `version` has one
+    proof = models.CharField(max_length=2300, blank=True)  # s3a:// URI of the point's document in the backup
+    not_kept = models.TextField(blank=True)  # Why there is none, although something can be restored
     problems = models.JSONField(default=list)  # Sentences on what of the log could not be read
     proven_at = models.DateTimeField()
 
@@ -414,7 +422,7 @@ class RestorePoint(models.Model):
             models.Index(fields=["run", "state", "table"], name="point_of_run"),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["plan", "table"], name="point_once_per_plan"),
+            models.UniqueConstraint(fields=["plan", "table", "earlier"], name="point_once_of_each_table"),
         ]
 
     def __str__(self) -> str:

@@ -1,16 +1,17 @@
 """A backup as it lies in S3: the logs of its tables, and the size of every other object."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import BinaryIO
 
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
-from lake.delta.facts import LogListing
+from lake.delta.facts import LogListing, LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 
@@ -56,13 +57,21 @@ def read_copy(s3: S3, place: BucketPrefix, within: str) -> BackupObjects:
 
 @dataclass(frozen=True)
 class StoredLog:
-    """A table's log in S3, read by the threads of `pool`. What of it lies in an archive is read from `instead`."""
+    """A table's log in S3, as it was listed, read by the threads of `pool`.
+
+    What of it lies in an archive is read from `instead`.
+    """
 
     s3: S3
     bucket: str
     folder: str
     pool: ThreadPoolExecutor
+    listed: Sequence[ObjectSummary] = ()
     instead: "StoredLog | None" = None
+
+    @cached_property
+    def _etags(self) -> dict[str, str]:
+        return {one.key[len(self.folder) :]: one.etag for one in self.listed}
 
     def bodies(self, names: Sequence[str]) -> Iterator[bytes | LogUnreadable]:
         for start in range(0, len(names), AT_ONCE):
@@ -77,15 +86,33 @@ class StoredLog:
     def body(self, name: str) -> bytes | LogUnreadable:
         """The object whole, or why this one cannot be had. Raises AwsError for what is no trouble of one object."""
         try:
-            return self.s3.get(self.bucket, self.folder + name).data
+            found = self.s3.get(self.bucket, self.folder + name)
         except AwsError as error:
             if error.code == ARCHIVED and self.instead is not None:
                 return self.instead.body(name)
             if is_of_one_object(error):
                 return LogUnreadable(str(error))
             raise
+        if found.etag != self._etags.get(name, found.etag):
+            return LogUnreadable(f"{name} was written anew after the log was listed.")
+        return found.data
 
 
 def is_of_one_object(error: AwsError) -> bool:
     """Whether S3 refused what was asked for, and trying again would not help; others may be had all the same."""
     return error.is_access_denied or error.code in {"NoSuchKey", ARCHIVED} or error.code.startswith("KMS.")
+
+
+def same_bytes(log: StoredLog, original: StoredLog) -> Callable[[LogObject, LogObject], bool]:
+    """Whether two objects are the same: of one size and ETag, or, as an ETag may be of parts or encrypted, of one size
+    and the same bytes."""
+
+    def is_same(found: LogObject, there: LogObject) -> bool:
+        if found.size != there.size:
+            return False
+        if found.etag and found.etag == there.etag:
+            return True
+        body = log.body(found.name)
+        return isinstance(body, bytes) and body == original.body(there.name)
+
+    return is_same

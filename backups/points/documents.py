@@ -29,6 +29,7 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, n
         destination=place.uri,
         table=place.below(table.root).uri.rstrip("/"),
         incarnation=newest.table_id if newest else "",
+        earlier=False,
         state=state,
         sentence=_sentence(table, state),
         anchored=table.is_anchored,
@@ -51,7 +52,9 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, n
         proven_at=now,
         last_checked_at=None,
         last_drill_at=None,
-        proof=None,
+        in_commit_timestamps=newest.has_own_time if newest else None,
+        proof=table.kept or None,
+        not_kept=table.not_kept,
         problems=[f"{problem.place}: {problem.reason}" for problem in proof.problems],
     )
 
@@ -127,4 +130,6 @@ def lines_of(point: PointJson) -> Iterator[str]:
         yield f"  Needed by versions {one['first_version']} to {one['version']}: {one['key']}: {one['reason']}."
     if point["blocked_total"] > MOST_SHOWN:
         yield f"  {point['blocked_total'] - MOST_SHOWN:,} more files are lacking."
+    if point["not_kept"]:
+        yield f"  Its restore point is not in the backup: {point['not_kept']}"
     yield from (f"  {problem}" for problem in point["problems"])

@@ -1,6 +1,6 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,8 @@ from itertools import chain
 
 from django.utils import timezone
 
-from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, log_of, read_copy
+from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, log_of, read_copy, same_bytes
+from backups.points.keeping import Keeper, NotKept
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -20,6 +21,7 @@ from lake.delta.file_actions import CommitTime, LogUnreadable, commit_files
 from lake.delta.listing import read_listing
 from lake.delta.live_files import CLOCKS_APART, proposed_commits
 from lake.delta.names import parse_name
+from lake.delta.point_log import point_log
 from lake.delta.proving import Prover, TableProof
 from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newest_of, with_accepted
 from lake.delta.uri import TableUri
@@ -50,7 +52,8 @@ class ProvenTable:
     it has none, or has cleaned it up. `may_lack_since` is the earliest moment of any that is lacking, and of the files
     in which that first one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the
     oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
-    stores were asked. `read_at` is when reading the source's log began, None without a source.
+    stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
+    of the document of its restore point, "" for none; `not_kept` then says why.
     """
 
     root: str
@@ -63,6 +66,8 @@ class ProvenTable:
     read_at: datetime | None = None
     unpublished: Mapping[int, str] = field(default_factory=dict)
     not_known: str = ""
+    kept: str = ""
+    not_kept: str = ""
 
     @property
     def is_anchored(self) -> bool:
@@ -91,10 +96,16 @@ class ProvenTable:
 
 
 def prove_copy(
-    s3: S3, place: BucketPrefix, within: str, source: Source | None, roots: Collection[str] | None = None
+    s3: S3,
+    place: BucketPrefix,
+    within: str,
+    source: Source | None,
+    roots: Collection[str] | None = None,
+    keeper: Keeper | None = None,
 ) -> Generator[ProvenTable, None, None]:
     """Prove the tables of a backup whose keys below the place begin with `within`, by root: those of `roots`, whether
-    the backup has anything of them or not, or without these all that have a log there. Raises AwsError.
+    the backup has anything of them or not, or without these all that have a log there. A `keeper` keeps a point of each
+    of which something can be restored. Raises AwsError.
 
     Close it to leave it early: what was not begun by then is not proven.
     """
@@ -104,7 +115,7 @@ def prove_copy(
 
         def prove(root: str) -> ProvenTable:
             try:
-                return _prove(s3, copy, root, size_of, source, reads)
+                return _prove(s3, copy, root, size_of, source, reads, keeper)
             except AwsError as error:
                 if not is_of_one_object(error):
                     raise
@@ -114,25 +125,47 @@ def prove_copy(
 
 
 def _prove(
-    s3: S3, copy: BackupObjects, root: str, size_of: SizeOf, source: Source | None, reads: ThreadPoolExecutor
+    s3: S3,
+    copy: BackupObjects,
+    root: str,
+    size_of: SizeOf,
+    source: Source | None,
+    reads: ThreadPoolExecutor,
+    keeper: Keeper | None,
 ) -> ProvenTable:
     listing, place = copy.listing(root), copy.place
-    log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads)
+    log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads, copy.logs.get(root, ()))
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
         return _compared(root, Prover(listing, log, files).prove(), listing, log, NOT_ASKED)
     original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), timezone.now()
-    objects = (found for page in source.s3.list(source.bucket, original.folder) for found in page.objects)
-    there = read_listing(objects, original.folder, folders_listed=True)
+    objects = [found for page in source.s3.list(source.bucket, original.folder) for found in page.objects]
+    original, there = replace(original, listed=objects), read_listing(objects, original.folder, folders_listed=True)
     said = _accepted(source, root, there)
     unpublished = dict(said.unpublished)
     there = with_accepted(there, unpublished)
-    anchored, differing = as_the_source_has_it(with_accepted(listing, unpublished), there, _same_bytes(log, original))
+    anchored, differing = as_the_source_has_it(with_accepted(listing, unpublished), there, same_bytes(log, original))
     files = TableFiles(root, source.bucket, lambda key: key, size_of)
     # What is archived in the backup is read at the source, whose object it was found equal to.
-    proof = Prover(anchored, replace(log, instead=original), files).prove()
+    log = replace(log, instead=original)
+    prover = Prover(anchored, log, files)
+    proof = prover.prove()
     proof = replace(proof, problems=(*differing, *proof.problems))
-    return replace(_compared(root, proof, there, original, said), read_at=read_at)
+    table = replace(_compared(root, proof, there, original, said), read_at=read_at)
+    return _kept(table, keeper, prover, log, there) if keeper and proof.newest else table
+
+
+def _kept(table: ProvenTable, keeper: Keeper, prover: Prover, log: StoredLog, there: LogListing) -> ProvenTable:
+    """The table with its restore point in the backup, or why it has none."""
+    point = point_log(prover, table.proof)
+    if point is None:
+        return replace(table, not_kept="No checkpoint or commit of its log leads to that version a second time.")
+    restorable = (version for first, last in table.proof.ranges for version in range(first, last + 1))
+    commits = {version: there.commits[version].modified_at for version in restorable if version in there.commits}
+    try:
+        return replace(table, kept=keeper.keep(table.root, point, log, prover.files.size_of, commits, timezone.now()))
+    except NotKept as reason:
+        return replace(table, not_kept=str(reason))
 
 
 def _accepted(source: Source, root: str, there: LogListing) -> AcceptedCommits:
@@ -211,18 +244,3 @@ def _size(s3: S3, copy: BackupObjects, within: str, key: str) -> int | None:
 def _key_below(prefix: str, key: str) -> str | None:
     """The key below the place of one of its bucket."""
     return key[len(prefix) :] if key.startswith(prefix) else None
-
-
-def _same_bytes(log: StoredLog, original: StoredLog) -> Callable[[LogObject, LogObject], bool]:
-    """Whether two objects are the same: of one size and ETag, or, as an ETag may be of parts or encrypted, of one size
-    and the same bytes."""
-
-    def is_same(found: LogObject, there: LogObject) -> bool:
-        if found.size != there.size:
-            return False
-        if found.etag and found.etag == there.etag:
-            return True
-        body = log.body(found.name)
-        return isinstance(body, bytes) and body == original.body(there.name)
-
-    return is_same

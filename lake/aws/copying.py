@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from lake.aws.answers import AwsResponse, malformed, read_error, xml_text
 from lake.aws.errors import AwsError
 from lake.aws.list_page import bare_etag
-from lake.aws.s3 import S3
+from lake.aws.s3 import S3, encrypted_by
 
 COPY_LIMIT = 5 * 1024**3
 """The most bytes that one CopyObject or one part takes (S3 User Guide, "Copying, moving, and renaming objects")."""
@@ -114,10 +114,7 @@ def _source(s3: S3, copy: Copy) -> dict[str, str]:
 
 def _kept_as(copy: Copy) -> dict[str, str]:
     headers = {"x-amz-storage-class": copy.storage_class} if copy.storage_class else {}
-    if copy.encryption_key:
-        headers["x-amz-server-side-encryption"] = "aws:kms"
-        headers["x-amz-server-side-encryption-aws-kms-key-id"] = copy.encryption_key
-    return headers
+    return headers | encrypted_by(copy.encryption_key)
 
 
 def _described(s3: S3, copy: Copy) -> dict[str, str]:

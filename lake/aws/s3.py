@@ -125,15 +125,17 @@ class S3:
         modified_at = _modified_at(answer, "s3:HeadObject", target)
         return ObjectSummary(key, int(size), modified_at, bare_etag(answer.headers.get("etag", "")))
 
-    def put(self, bucket: str, key: str, data: bytes) -> ObjectWrite:
+    def put(self, bucket: str, key: str, data: bytes, *, encryption_key: str = "") -> ObjectWrite:
         """Write an object where none is (If-None-Match: *); nothing is ever overwritten. At most 5 GiB.
+
+        `encryption_key` is the ARN of a KMS key, "" for what the bucket encrypts with.
 
         Raises AwsError: is_condition_failed where the key exists, which may be this very write, sent again because its
         first answer was lost; ConditionsUnsupported where the endpoint does not know the condition.
         """
         # A bucket with a default retention (Object Lock) takes no object without its digest.
         digest = b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
-        more = {"Content-MD5": digest}
+        more = {"Content-MD5": digest} | encrypted_by(encryption_key)
         return self._write("s3:PutObject", "PUT", bucket, key, "If-None-Match", "*", data=data, more=more)
 
     def delete(self, bucket: str, key: str, *, etag: str) -> ObjectWrite:
@@ -230,6 +232,12 @@ class S3:
             raise _wrong_region(answer, request, again)
         self._regions[bucket] = named
         return answer
+
+
+def encrypted_by(key: str) -> dict[str, str]:
+    """The headers that let S3 encrypt what is written with a KMS key; none for ""."""
+    name = "x-amz-server-side-encryption"
+    return {name: "aws:kms", f"{name}-aws-kms-key-id": key} if key else {}
 
 
 def _check_names(operation: str, bucket: str, key: str, target: str, query: Mapping[str, str]) -> None:

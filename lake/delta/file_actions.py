@@ -89,6 +89,7 @@ class CommitTime(NamedTuple):
     """When a commit says that it was made, in epoch milliseconds: its in-commit timestamp, else its writer's clock."""
 
     at: int
+    is_in_commit: bool
 
 
 LogAction = FileAction | Sidecar | TableId | ReaderVersion | CommitTime
@@ -202,6 +203,11 @@ def vector_id(vector: dict[str, Any] | None) -> str:
     return f"{vector.get('storageType')}{vector.get('pathOrInlineDv')}@{vector.get('offset')}"
 
 
+def path_of_vector(identity: str) -> str:
+    """The `vector_path` of the deletion vector that a `vector_id` tells apart."""
+    return vector_path({"storageType": identity[:1], "pathOrInlineDv": identity[1:].rpartition("@")[0]})
+
+
 def actions_of_line(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
     """What one line of a commit says. Raises LogUnreadable."""
     try:
@@ -224,13 +230,15 @@ def actions_of(version: int, row: dict[str, Any]) -> Iterator[LogAction]:
         yield ReaderVersion(protocol["minReaderVersion"])
     if (metadata := row.get("metaData")) is not None and isinstance(metadata.get("schemaString"), str):
         yield TableId(str(metadata.get("id")))
-    if (info := row.get("commitInfo")) is not None and (at := _made_at(info)) is not None:
-        yield CommitTime(at)
+    if (info := row.get("commitInfo")) is not None and (made := _made_at(info)) is not None:
+        yield made
 
 
-def _made_at(info: dict[str, Any]) -> int | None:
-    in_commit = _whole_number(info.get("inCommitTimestamp"))
-    return _whole_number(info.get("timestamp")) if in_commit is None else in_commit
+def _made_at(info: dict[str, Any]) -> CommitTime | None:
+    if (in_commit := _whole_number(info.get("inCommitTimestamp"))) is not None:
+        return CommitTime(in_commit, is_in_commit=True)
+    at = _whole_number(info.get("timestamp"))
+    return None if at is None else CommitTime(at, is_in_commit=False)
 
 
 def _path(version: int, action: dict[str, Any]) -> str:

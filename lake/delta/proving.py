@@ -105,17 +105,28 @@ class Prover:
         versions = self._versions_from(max(base, 0))
         witnesses = [version for version in versions if version in self.listing.checksums]
         found: list[ReadingProblem] = []
-        segment, contradicted = self._read(base, versions, witnesses[-1:], found)
+        replay, contradicted = self._read(base, versions, witnesses[-1:], found)
+        segment = replay.segment() if replay else None
         reached = segment.end.version if segment is not None else -1
         if contradicted or (witnesses and reached < witnesses[-1]):
             found.clear()
-            segment, contradicted = self._read(base, versions, witnesses, found)
+            replay, contradicted = self._read(base, versions, witnesses, found)
+            segment = replay.segment() if replay else None
         problems += found
         return segment, contradicted
 
+    def objects_at(self, state: TableAtVersion, base: int) -> dict[str, str | None] | None:
+        """The objects of the newest version of the listing as `Replay.objects` has them, read from one base on; None
+        where that does not lead to this very state with all its files. Raises LogUnreadable."""
+        versions = self._versions_from(max(base, 0))
+        replay, contradicted = self._read(base, versions, [*self.listing.checksums], [])
+        segment = replay.segment() if replay else None
+        is_so = segment is not None and not contradicted and segment.newest == state == segment.end
+        return replay.objects() if replay and is_so else None
+
     def _read(
         self, base: int, versions: Sequence[int], witnesses: Sequence[int], problems: list[ReadingProblem]
-    ) -> tuple[Segment | None, bool]:
+    ) -> tuple[Replay | None, bool]:
         asked = frozenset(witnesses)
         replay = self._begun(base, lambda state: state.version not in asked or self._agrees(state), problems)
         if replay is None:
@@ -130,10 +141,10 @@ class Prover:
             except LogUnreadable as unreadable:
                 problems.append(ReadingProblem(commit_name(version), str(unreadable)))
                 if isinstance(unreadable, Contradiction):
-                    return replay.segment(), True
+                    return replay, True
                 if version != base:
                     break
-        return replay.segment(), False
+        return replay, False
 
     def _begun(self, base: int, agrees: Agrees, problems: list[ReadingProblem]) -> Replay | None:
         """The state of a whole checkpoint of the base, of the first one that can be read; None where none can."""

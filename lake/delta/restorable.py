@@ -23,6 +23,7 @@ from lake.delta.file_actions import (
     ReaderVersion,
     TableId,
     located,
+    path_of_vector,
     vector_id,
     vector_path,
 )
@@ -68,7 +69,8 @@ REASONS = {
 class TableAtVersion:
     """A table at one version: its id, how many data files it has, their bytes, and when the commit was made.
 
-    `committed_at` is epoch milliseconds, None where the commit does not say or was not read.
+    `committed_at` is epoch milliseconds, None where the commit does not say or was not read; `has_own_time` says that
+    it is an in-commit timestamp, by which readers go, and not by when the commit's object was written.
     """
 
     version: int
@@ -76,6 +78,7 @@ class TableAtVersion:
     files: int
     bytes: int
     committed_at: int | None
+    has_own_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +126,14 @@ class TableFiles:
             raise LogUnreadable(f"Version {action.version} names a deletion vector without its place and size.")
         return self._lack_of(self.located(path), start + length + _AROUND_A_VECTOR, at_least=True)
 
-    def _lack_of(self, place: Located, size: int | None, *, at_least: bool) -> tuple[str, str] | None:
+    def key_of(self, place: Located) -> str | None:
+        """The key in the backup, None where that cannot have it."""
         # As readers take it: decoded once. That some writers leave keys as they are helps no reader.
         key = next(iter(place.keys), None)
-        if key is not None and place.is_absolute:
-            key = self.places(key)
+        return self.places(key) if key is not None and place.is_absolute else key
+
+    def _lack_of(self, place: Located, size: int | None, *, at_least: bool) -> tuple[str, str] | None:
+        key = self.key_of(place)
         if key is None:
             return place.name, "elsewhere"
         found = self.size_of(key)
@@ -200,9 +206,33 @@ class Replay:
             self._base, self._first, tuple(self._good), self._newest, self._end, blocked, self._blocked_total
         )
 
+    def objects(self) -> dict[str, str | None]:
+        """The objects that the last version has, data files and those of deletion vectors, by their keys in the backup.
+
+        Of each its path below the table, None where the log names it in full. Raises LogUnreadable.
+        """
+        found: dict[str, str | None] = {}
+        below = len(self._files.root) + 1 if self._files.root else 0
+        for name in self._live:
+            path, _, vector = name.partition("\0")
+            for one in filter(None, (path, path_of_vector(vector) if vector else "")):
+                place = self._files.located(one)
+                key = self._files.key_of(place)
+                if key is None:
+                    raise LogUnreadable(f"The log names {place.name} by a place outside of what is proven.")
+                found[key] = None if place.is_absolute else key[below:]
+        return found
+
     def _reached(self, version: int, actions: Iterable[PlainAdds | LogAction]) -> None:
-        committed_at = next((one.at for one in actions if isinstance(one, CommitTime)), None)
-        state = TableAtVersion(version, self._table_id, len(self._live), self._bytes, committed_at)
+        made = next((one for one in actions if isinstance(one, CommitTime)), None)
+        state = TableAtVersion(
+            version,
+            self._table_id,
+            len(self._live),
+            self._bytes,
+            made.at if made else None,
+            has_own_time=made is not None and made.is_in_commit,
+        )
         if not self._agrees(state):
             raise Contradiction(f"What the log says of version {version} is not what its .crc says.")
         self._first = version if self._first is None else self._first
@@ -314,11 +344,11 @@ def as_the_source_has_it(
 
     What the source no longer has is left out as well, since nothing tells whose it is.
     """
-    originals = {one.name: one for one in _objects_of(source)}
-    same = {one.name for one in _objects_of(copy) if one.name in originals and is_same(one, originals[one.name])}
+    originals = {one.name: one for one in objects_of(source)}
+    same = {one.name for one in objects_of(copy) if one.name in originals and is_same(one, originals[one.name])}
     problems = [
         ReadingProblem(one.name, "It is not known to be the source's object of that name.")
-        for one in _objects_of(copy)
+        for one in objects_of(copy)
         if one.name in originals and one.name not in same
     ]
 
@@ -335,7 +365,7 @@ def as_the_source_has_it(
     return replace(copy, commits=commits, checkpoints=checkpoints, checksums=checksums, other=other), problems
 
 
-def _objects_of(listing: LogListing) -> Iterator[LogObject]:
+def objects_of(listing: LogListing) -> Iterator[LogObject]:
     """The objects that a proof may read."""
     yield from listing.commits.values()
     yield from (one for of in listing.checkpoints.values() for one in of)

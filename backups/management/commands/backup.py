@@ -127,7 +127,7 @@ class Command(JsonCommand):
         points = [stored_point(point) for point in found.select_related("plan")]
         rows = [
             [
-                one["state"],
+                f"{one['state']}{', earlier' if one['earlier'] else ''}",
                 one["plan"],
                 one["table"],
                 one["version"],

@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models import Count, Min, Q
 
 from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
+from backups.points.keeping import Keeper
 from backups.points.proving import ProvenTable, Source, prove_copy
 from backups.runs.work import Done, GivenUp, StageAnswer, Work, read_pieces
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted, accepted_reader
@@ -23,8 +24,12 @@ from lake.backup.objects import place_of
 PROVING = "Proves which versions of each table can be restored."
 AT_ONCE = 200
 """Points that are stored together."""
+EARLIER = (
+    "Version {version:,} can be restored from its own restore point, as it was proven at {at:%Y-%m-%d %H:%M} UTC. No "
+    "later point is kept of that same table."
+)
 NOT_LOOKED_AT = "Its tables were not proven: an older release planned this run."
-KEPT_ONCE = ("plan", "table")
+KEPT_ONCE = ("plan", "table", "earlier")
 PROVEN_ANEW = [
     field.name for field in RestorePoint._meta.concrete_fields if not field.primary_key and field.name not in KEPT_ONCE
 ]
@@ -38,14 +43,16 @@ def advance(work: Work) -> StageAnswer:
     s3 = work.vault.s3  # whoever copies may read the source
     known = set(run.points.values_list("table", flat=True))
     left = [root for root in roots if _uri(source.bucket, root) not in known]
-    where = Source(s3, source.bucket, _accepted(work))
-    with closing(prove_copy(s3, place_of(run.destination), source.prefix, where, left)) as tables:
+    where, place = Source(s3, source.bucket, _accepted(work)), place_of(run.destination)
+    keeper = Keeper(s3, place, source, run.plan.encryption_key, run.plan.name, str(run.pk))
+    with closing(prove_copy(s3, place, source.prefix, where, left, keeper)) as tables:
         while proven := list(islice(tables, AT_ONCE)):
             work.context.check_cancelled()
             work.say(PROVING)  # raises GivenUp where another job holds the run by now
             # Of a table that was dropped since the inventory, an earlier point stays as it is.
             points = [_point(work, table) for table in proven if not table.is_gone]
             with transaction.atomic():
+                _set_aside(run.plan, points)
                 RestorePoint.objects.bulk_create(
                     points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
                 )
@@ -86,10 +93,30 @@ def _uri(bucket: str, root: str) -> str:
     return f"s3a://{bucket}/{root}" if root else f"s3a://{bucket}"
 
 
+def _set_aside(plan: Plan, points: Sequence[RestorePoint]) -> None:
+    """Let what is kept in the backup stay as an earlier point, unless these are kept of the very same table."""
+    new = {point.table: point for point in points}
+    for kept in plan.points.filter(table__in=new, earlier="").exclude(proof=""):
+        point = new[kept.table]
+        if not point.proof or point.incarnation != kept.incarnation:
+            _earlier(plan, kept).delete()
+            of_then = {"ranges": [[kept.version, kept.version]], "unpublished": [], "blocked": [], "blocked_total": 0}
+            said = EARLIER.format(version=kept.version, at=kept.proven_at)
+            plan.points.filter(pk=kept.pk).update(earlier=str(kept.pk), sentence=said, problems=[], **of_then)
+    for point in points:
+        if point.proof:
+            _earlier(plan, point).delete()
+
+
+def _earlier(plan: Plan, point: RestorePoint) -> models.QuerySet[RestorePoint]:
+    return plan.points.filter(table=point.table, incarnation=point.incarnation).exclude(earlier="")
+
+
 def _point(work: Work, table: ProvenTable) -> RestorePoint:
     run, plan = work.run, work.run.plan
     document = point_document(table, place_of(run.destination), plan, work.now())
     told = {name: document[name] for name in PROVEN_ANEW if name in document}  # type: ignore[literal-required]
+    told["proof"] = table.kept
     uri = _uri(place_of(plan.source).bucket, table.root)
     point = RestorePoint(**{**told, "plan": plan, "run": run, "destination": run.destination, "table": uri})
     make_storable(point)
@@ -98,11 +125,12 @@ def _point(work: Work, table: ProvenTable) -> RestorePoint:
 
 @transaction.atomic
 def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
-    """A run is complete where every object is safe and no table is behind or not proven, and not all those that were
-    found have gone meanwhile; None: none was looked at."""
+    """A run is complete where every object is safe, no table is behind or not proven, each has its point in the backup,
+    and not all those that were found have gone meanwhile; None: none was looked at."""
     run = work.run
-    of_tables = NOT_LOOKED_AT if counts is None else sentence_of(counts, run.plan.objective_hours, found)
-    is_promise_kept = counts is not None and counts.keys() <= AS_PROMISED and bool(counts or not found)
+    unkept = run.points.exclude(not_kept="").count()
+    of_tables = NOT_LOOKED_AT if counts is None else sentence_of(counts, run.plan.objective_hours, found, unkept)
+    is_promise_kept = counts is not None and counts.keys() <= AS_PROMISED and bool(counts or not found) and not unkept
     has_gaps = run.left_over or run.evidence.get("doubts") or not is_promise_kept
     state = RunState.COMPLETE_WITH_GAPS if has_gaps else RunState.COMPLETE
     of_objects = run.stages.get(name=Stage.RECONCILE).detail
@@ -146,14 +174,16 @@ def _known(plan: Plan, until: datetime | None, now: datetime) -> dict[str, datet
     return {"holds_until": until, "not_known_since": None if until else since}
 
 
-def sentence_of(counts: Counter[str], objective_hours: int, found: int) -> str:
-    """What of the tables can be restored, by the numbers of their points; `found` were listed."""
+def sentence_of(counts: Counter[str], objective_hours: int, found: int, unkept: int = 0) -> str:
+    """What of the tables can be restored, by the numbers of their points; `found` were listed, and of `unkept` no point
+    is in the backup."""
     proven, young = counts[PointState.PROVEN], counts[PointState.TOO_NEW]
     behind, unprovable = counts[PointState.BEHIND], counts[PointState.UNPROVABLE]
     total, what = counts.total() - young, f"restored with all that is older than {objective_hours:,} hours"
     rest = [f"{behind:,} behind that"] if behind else []
     rest += [f"{unprovable:,} not proven to be"] if unprovable else []
     rest += [f"{young:,} younger than that"] if young else []
+    rest += [f"{unkept:,} without a restore point in the backup"] if unkept else []
     rest += [f"{gone:,} no longer at the source"] if (gone := found - counts.total()) > 0 else []
     if not total:
         nothing = "No table is at the source any more." if found else "There is no Delta table under the source."

@@ -59,10 +59,10 @@ def refuse(
     """Let S3 answer `code` to a method for what is meant by bucket and key or prefix."""
     whole = getattr(S3, method)
 
-    def asked(self: S3, bucket: str, key: str, **more: Any) -> Any:
+    def asked(self: S3, bucket: str, key: str, *words: Any, **more: Any) -> Any:
         if is_meant(bucket, key):
             raise AwsError(code, "it said", "", f"s3:{method}", "", f"s3://{bucket}/{key}")
-        return whole(self, bucket, key, **more)
+        return whole(self, bucket, key, *words, **more)
 
     monkeypatch.setattr(S3, method, asked)
 

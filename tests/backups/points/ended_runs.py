@@ -1,6 +1,9 @@
 """Runs whose objects have been told apart, and their end by what is proven of their tables."""
 
+import gzip
+import hashlib
 import io
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,3 +61,21 @@ def proven(run: Run) -> Run:
 
 def states(run: Run) -> dict[str, str]:
     return {point.table.rpartition("/")[2]: point.state for point in run.points.all()}
+
+
+def document_of(backup: Backup, proof: str) -> Any:
+    return json.loads(backup.lake.get(backup.vault, proof.removeprefix(f"s3a://{backup.vault}/")))
+
+
+def lines_of(backup: Backup, document: Any) -> list[dict[str, Any]]:
+    packed = gzip.decompress(backup.lake.get(backup.vault, f"pool/{document['objects']}"))
+    assert hashlib.sha256(packed).hexdigest() == document["hash"]
+    return [json.loads(line) for line in packed.splitlines()]
+
+
+def restored(backup: Backup, proof: str) -> dict[str, bytes]:
+    """The objects of a table at `t/`, from the bucket alone: document, list, and what that names."""
+    return {
+        f"t/{one['path']}": backup.lake.get(backup.vault, f"pool/{one['key']}")
+        for one in lines_of(backup, document_of(backup, proof))
+    }

@@ -16,7 +16,7 @@ from lake.aws.errors import AwsError
 from lake.delta.facts import ReadingProblem
 from lake.delta.names import commit_name
 from tests.backups.points.conftest import Backup
-from tests.backups.points.ended_runs import copied_run
+from tests.backups.points.ended_runs import copied_run, restored
 from tests.backups.points.ended_runs import proven as ended
 from tests.builders.copies import LOG, appended
 from tests.builders.delta import (
@@ -142,6 +142,16 @@ def test_an_accepted_commit_that_is_not_published_counts_from_its_temp_file(back
     assert ("accepted and not published" in point["sentence"]) is is_copied
     if is_copied:
         assert point["unpublished"][0]["key"] == temp(3)
+
+
+def test_an_accepted_commit_is_published_in_its_restore_point(backup, stores):
+    old(backup, appended(range(3)))
+    old(backup, {temp(3): body(3)} | part(3))
+    stores.put(stores.log_store, incomplete_item(3, stores.path))
+    [point] = ended(copied_run(backup)).points.all()
+    kept = restored(backup, point.proof)
+    assert {key: kept[key] for key in kept if LOG in key}.keys() == {LOG + commit_name(version) for version in range(4)}
+    assert kept[LOG + commit_name(3)] == body(3)
 
 
 def test_the_temp_file_of_another_writer_is_not_what_was_accepted(backup, stores, proven):

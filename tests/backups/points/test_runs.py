@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from backups.contract import ProveJson
+from backups.documents import objective_document
 from backups.models import RestorePoint, Run, Stage
 from backups.points.documents import point_document
 from backups.points.proving import Source, prove_copy
@@ -28,10 +29,12 @@ from tests.backups.points.conftest import refuse
 from tests.backups.points.ended_runs import GAPS, STAGED, copied_run, proven, states
 from tests.backups.runs.world import NOW
 from tests.builders.copies import LOG, appended, commit
-from tests.builders.delta import EPOCH_MS, add, first_commit_bytes
+from tests.builders.delta import EPOCH_MS, UUID, add, first_commit_bytes
 from tests.builders.people import signed_in
 from tests.dashboard.web.markup import flat
 from tests.json_types import missing
+
+OTHER = "00000000-0000-4000-8000-000000000000"
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("upserts", "JSON")]
 
@@ -326,3 +329,45 @@ def test_points_are_listed_by_table_and_state(backup, capsys):
     ):
         call_command("backup", "points", *words)
         assert capsys.readouterr().out.count(f"s3a://{backup.source}/") == number
+
+
+def points_of(backup: Any) -> list[tuple[bool, str, int | None, list[Any]]]:
+    found = RestorePoint.objects.order_by("proven_at")
+    return [(bool(one.earlier), one.incarnation, one.version, one.ranges) for one in found]
+
+
+def test_the_point_of_a_dropped_table_stays_beside_that_of_the_table_made_anew(backup, capsys):
+    new = {LOG + commit_name(0): first_commit_bytes(table_id=OTHER)}
+    backup.put_both(appended(range(3)))
+    proven(copied_run(backup))
+    backup.put_both(new)
+    backup.lake.delete(backup.source, LOG + commit_name(1))
+    backup.lake.delete(backup.source, LOG + commit_name(2))
+    run = proven(copied_run(backup))
+
+    assert points_of(backup) == [(True, UUID, 2, [[2, 2]]), (False, OTHER, 0, [[0, 0]])]
+    call_command("backup", "points", "--json")
+    told = json.loads(capsys.readouterr().out)["points"]
+    assert sorted((one["earlier"], one["version"]) for one in told) == [(False, 0), (True, 2)]
+    assert len({one["proof"] for one in told} - {None}) == 2
+    assert (run.tables["points"], objective_document(backup.plan, NOW)["tables"]) == ({"proven": 1}, 1)
+
+    backup.put_both(appended(range(3)))
+    proven(copied_run(backup))
+    assert points_of(backup) == [(True, OTHER, 0, [[0, 0]]), (False, UUID, 2, [[0, 2]])]
+
+
+def test_a_point_stays_where_a_later_run_can_keep_none_and_goes_when_one_does(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    proven(copied_run(backup))
+    [point] = RestorePoint.objects.all()
+    backup.put_both(appended(range(4)))
+    with monkeypatch.context() as refused:
+        refuse(refused, "put", "AccessDenied")
+        for _ in range(2):
+            proven(copied_run(backup))
+            assert points_of(backup) == [(True, UUID, 2, [[2, 2]]), (False, UUID, 3, [[0, 3]])]
+    assert RestorePoint.objects.get(earlier=str(point.pk)).proof == point.proof
+
+    proven(copied_run(backup))
+    assert points_of(backup) == [(False, UUID, 3, [[0, 3]])]

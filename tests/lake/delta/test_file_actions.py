@@ -32,7 +32,7 @@ def test_a_commit_gives_its_time_and_its_adds_and_removes_with_theirs():
     gone = {"remove": {"path": "b", "deletionTimestamp": 7}}
     info = commit_info(in_commit_timestamp=9, timestamp=5)
     assert list(commit_files(3, commit_bytes(info, add("a", 11), gone, remove("c")))) == [
-        CommitTime(9),
+        CommitTime(9, is_in_commit=True),
         FileAction(3, True, "a", None, None, 11),
         FileAction(3, False, "b", 7, None),
         FileAction(3, False, "c", remove("c")["remove"].get("deletionTimestamp"), None),

@@ -1,0 +1,214 @@
+"""Restore points as they lie in the backup: each with a copy of its log of its own, and a list of all its objects.
+
+What a later run copies over the backup's log cannot reach them, and a restore needs the bucket alone. Each name holds a
+digest of what it names, and nothing is written twice, so that this may be interrupted anywhere and done again.
+"""
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+import orjson
+
+from backups.contract import PointFileJson
+from backups.points.copies import ARCHIVED, LOG, StoredLog, is_of_one_object, same_bytes
+from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ObjectSummary
+from lake.aws.s3 import S3
+from lake.backup.objects import BucketPrefix
+from lake.delta.facts import LogObject
+from lake.delta.point_log import PointLog
+from lake.delta.restorable import SizeOf
+
+POINTS = "_levee/points/"
+"""Where points lie below the place of a backup. Engines and VACUUM pass over what begins with an underscore."""
+_REFUSALS = frozenset({"ConditionsUnsupported", "EntityTooLarge", "InvalidRequest", "KeyTooLongError"})
+"""What S3 answers of one point and would again."""
+
+
+class NotKept(Exception):
+    """The point cannot be kept; the message is one sentence."""
+
+
+class PointObject(NamedTuple):
+    """One object of a point. `key` is below the place of the backup, `path` below the table that it is part of; None
+    where the log names it in full."""
+
+    key: str
+    size: int
+    etag: str
+    path: str | None
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Keeps the points of one run in the backup that it wrote."""
+
+    s3: S3
+    place: BucketPrefix
+    source: BucketPrefix
+    encryption_key: str
+    plan: str
+    run: str
+
+    def keep(
+        self,
+        root: str,
+        point: PointLog,
+        log: StoredLog,
+        size_of: SizeOf,
+        commits: Mapping[int, datetime],
+        now: datetime,
+    ) -> str:
+        """Write what is not there yet, read all of it back, and return the URI of the point's document.
+
+        `log` is the one that the point was proven from; `commits` are S3's times of the versions that can be restored.
+        Raises NotKept, and AwsError for what is no trouble of this one point.
+        """
+        table = "/".join(filter(None, (self.source.bucket, root)))
+        folder = f"{POINTS}{table}/@{point.state.version}-{_digest_of_log(point.objects)[:16]}/"
+        try:
+            objects = [*self._log(f"{folder}log/", point, log), *self._data(root, point, log, size_of)]
+            packed, digest = packed_list(objects)
+            name = f"{folder}{digest[:16]}"
+            self._write(f"{name}.jsonl.gz", packed)
+            document = self._document(table, point, f"{name}.jsonl.gz", digest, commits, now)
+            self._write(f"{name}.json", orjson.dumps(document, option=orjson.OPT_INDENT_2))
+            self._require(f"{name}.json", digest)
+        except AwsError as error:
+            if error.is_condition_failed or error.code in _REFUSALS or is_of_one_object(error):
+                raise NotKept(str(error)) from error
+            raise
+        return self.place.below(f"{name}.json").uri
+
+    def _log(self, folder: str, point: PointLog, log: StoredLog) -> list[PointObject]:
+        """The objects of the point's log, after each has been copied that was not there."""
+        there = self._listed(folder)
+        if missing := [name for name in point.objects if name not in there]:
+            list(log.pool.map(partial(self._copy, folder, point, log), missing))
+            there = self._listed(folder)
+        own = StoredLog(self.s3, self.place.bucket, self.place.prefix + folder, log.pool, tuple(there.values()))
+        is_same = same_bytes(own, log)
+        for name, original in point.objects.items():
+            found = there.get(name)
+            if found is None or not is_same(_log_object(name, found), original):
+                where = self.place.below(folder + name).uri
+                raise NotKept(f"{where} is not what it was copied from. Move it away, and the next run copies it anew.")
+        return [PointObject(folder + name, there[name].size, there[name].etag, LOG + name) for name in point.objects]
+
+    def _copy(self, folder: str, point: PointLog, log: StoredLog, name: str) -> None:
+        found, key = point.objects[name], self.place.prefix + folder + name
+        for origin in filter(None, (log, log.instead)):
+            copy = Copy(
+                origin.bucket,
+                origin.folder + found.name,
+                self.place.bucket,
+                key,
+                found.size,
+                # At the source the same bytes may have another ETag; they are compared afterwards.
+                etag=found.etag if origin is log else "",
+                encryption_key=self.encryption_key,
+            )
+            try:
+                copy_object(self.s3, copy) if found.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
+            except AwsError as error:
+                if error.code != ARCHIVED or origin is log.instead:
+                    raise
+            else:
+                return
+
+    def _listed(self, folder: str) -> dict[str, ObjectSummary]:
+        whole = self.place.prefix + folder
+        return {one.key[len(whole) :]: one for page in self.s3.list(self.place.bucket, whole) for one in page.objects}
+
+    def _data(self, root: str, point: PointLog, log: StoredLog, size_of: SizeOf) -> list[PointObject]:
+        """The data files and deletion vectors, as they are in the backup now."""
+        start, below = len(self.place.prefix), f"{root}/" if root else ""
+        pages = self.s3.list(self.place.bucket, self.place.prefix + below) if point.files else ()
+        found = {one.key[start:]: one for page in pages for one in page.objects if one.key[start:] in point.files}
+        others = [key for key in point.files if not key.startswith(below)]
+        heads = log.pool.map(lambda key: self.s3.head(self.place.bucket, self.place.prefix + key), others)
+        found |= {key: one for key, one in zip(others, heads, strict=True) if one}
+        for key in point.files:
+            if key not in found or found[key].size != size_of(key):
+                raise NotKept(f"{self.place.below(key).uri} changed while the table was proven.")
+        return [PointObject(key, found[key].size, found[key].etag, path) for key, path in point.files.items()]
+
+    def _write(self, key: str, data: bytes) -> None:
+        """Write an object where none is, since what is there under its name is the same."""
+        try:
+            self.s3.put(self.place.bucket, self.place.prefix + key, data, encryption_key=self.encryption_key)
+        except AwsError as error:
+            if not error.is_condition_failed:
+                raise
+
+    def _require(self, key: str, digest: str) -> None:
+        """Raise NotKept unless document and list say what was written, by whomever."""
+        whole = self.place.prefix + key
+        try:
+            said: Any = orjson.loads(self.s3.get(self.place.bucket, whole).data)
+            packed = self.s3.get(self.place.bucket, self.place.prefix + said["objects"]).data
+            is_own = said["digest"] == digest_of(said) and said["hash"] == digest
+            is_own = is_own and hashlib.sha256(gzip.decompress(packed)).hexdigest() == digest
+        except (ValueError, LookupError, TypeError, EOFError, OSError, zlib.error):
+            is_own = False
+        if not is_own:
+            raise NotKept(f"{self.place.below(key).uri} is not what was written there.")
+
+    def _document(
+        self, table: str, point: PointLog, objects: str, digest: str, commits: Mapping[int, datetime], now: datetime
+    ) -> PointFileJson:
+        state = point.state
+        said = PointFileJson(
+            format=1,
+            plan=self.plan,
+            run=self.run,
+            source=self.source.uri,
+            destination=self.place.uri,
+            table=f"s3a://{table}",
+            incarnation=state.table_id,
+            version=state.version,
+            in_commit_timestamps=state.has_own_time,
+            log_from=point.base,
+            files=state.files,
+            bytes=state.bytes,
+            objects=objects,
+            hash=digest,
+            commits=[(version, moment.isoformat()) for version, moment in commits.items()],
+            proven_at=now.isoformat(),
+            digest="",
+        )
+        return {**said, "digest": digest_of(said)}
+
+
+def packed_list(objects: Iterable[PointObject]) -> tuple[bytes, str]:
+    """A line of JSON for each object, in the order of their keys, in gzip; and the SHA-256 of the lines."""
+    digest, packed = hashlib.sha256(), io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as file:
+        for one in sorted(objects):
+            line = orjson.dumps(one._asdict()) + b"\n"
+            digest.update(line)
+            file.write(line)
+    return packed.getvalue(), digest.hexdigest()
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a point's document but for its `digest`, as JSON with sorted keys and no blanks."""
+    rest = {name: value for name, value in document.items() if name != "digest"}
+    return hashlib.sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _digest_of_log(objects: Mapping[str, LogObject]) -> str:
+    named = sorted((name, found.size, found.etag) for name, found in objects.items())
+    return hashlib.sha256(orjson.dumps(named)).hexdigest()
+
+
+def _log_object(name: str, found: ObjectSummary) -> LogObject:
+    return LogObject(name, found.size, found.modified_at, found.etag)

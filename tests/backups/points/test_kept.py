@@ -1,0 +1,230 @@
+"""Restore points in the backup: what is kept of a table gives it back, whatever becomes of the backup's own log."""
+
+import gzip
+import hashlib
+import random
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from backups.contract import PointFileJson
+from backups.points import keeping
+from backups.points.keeping import POINTS, Keeper, digest_of
+from backups.points.proving import ProvenTable, Source, prove_copy
+from dashboard.accounts.roles import Role
+from lake.aws.access import Access, open_lake
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+from lake.backup.objects import place_of
+from lake.delta.names import commit_name
+from sandbox.client import REGION
+from tests.backups.points.conftest import Backup, refuse
+from tests.backups.points.ended_runs import GAPS, copied_run, document_of, lines_of, proven, restored
+from tests.builders.copies import LOG, appended, commit, name
+from tests.builders.delta import add, commit_bytes, commit_info
+from tests.builders.people import signed_in
+from tests.choosing import slowly
+from tests.dashboard.web.markup import flat
+from tests.json_types import missing
+from tests.lake.delta import test_restorable_model as model
+
+pytestmark = pytest.mark.django_db
+
+
+def points_in(backup: Backup) -> list[str]:
+    return [key for key, _ in backup.lake.list(backup.vault, f"pool/{POINTS}")]
+
+
+def keep(backup: Backup) -> ProvenTable:
+    """Prove the one table and keep its point."""
+    access = Access(REGION, endpoint_url=backup.lake.origin, static_credentials=("sandbox", "sandbox"))
+    place, source = place_of(backup.plan.destination), place_of(backup.plan.source)
+    with open_lake(access) as lake:
+        keeper = Keeper(lake.s3, place, source, "", "nightly", "1")
+        [table] = prove_copy(lake.s3, place, "", Source(lake.s3, source.bucket), ["t"], keeper)
+    return table
+
+
+@pytest.mark.parametrize("seed", [*range(2), *map(slowly, range(2, 60))])
+def test_points_give_back_the_rows_of_the_source_after_all_that_later_runs_copy_over_the_log(backup, tmp_path, seed):
+    """Of tables that are changed, compacted, vacuumed, dropped and made anew, copied late and with losses."""
+    chance = random.Random(seed)
+    source, pool, expected = model.Source(tmp_path / "source", chance), {}, {}
+    for _ in range(5):
+        stale = source.objects()
+        for _ in range(chance.randint(1, 4)):
+            source.step()
+        model.back_up(pool, source, stale, chance)
+        empty(backup, backup.source)
+        backup.put(source.objects(), copied=False)
+        backup.put(pool, copied=True)
+
+        run = proven(copied_run(backup))
+
+        for point in run.points.exclude(version=None):
+            assert (point.not_kept, bool(point.proof)) == ("", True)
+            expected[point.proof] = (point.version, source.rows[point.version])
+    empty(backup, backup.vault, f"pool/{LOG}")
+    for proof, rows in expected.items():
+        assert model.opened(restored(backup, proof), tmp_path / "copy") == rows
+    assert expected
+
+
+def empty(backup: Backup, bucket: str, prefix: str = "") -> None:
+    for key, _ in list(backup.lake.list(bucket, prefix)):
+        backup.lake.delete(bucket, key)
+
+
+def test_the_document_says_what_the_point_is_and_when_its_commits_were_made(backup):
+    backup.put_both(appended(range(3)))
+    backup.put(commit(1, add(name(1))), copied=False, hours_ago=7)
+
+    run = proven(copied_run(backup))
+
+    [point] = run.points.all()
+    document = document_of(backup, point.proof)
+    assert missing(document, PointFileJson) == []
+    assert document["digest"] == digest_of(document)
+    assert (document["table"], document["version"], document["files"]) == (f"s3a://{backup.source}/t", 2, 2)
+    assert (document["plan"], document["run"]) == ("warehouse-daily", str(run.pk))
+    times = dict(document["commits"])
+    assert times.keys() == {0, 1, 2}
+    assert times[1] < min(times[0], times[2])
+    assert (document["in_commit_timestamps"], point.in_commit_timestamps) == (False, False)
+    for one in lines_of(backup, document):
+        body = backup.lake.get(backup.vault, f"pool/{one['key']}")
+        assert (one["size"], one["etag"]) == (len(body), hashlib.md5(body).hexdigest())  # noqa: S324 - as S3 has it
+
+
+def test_a_table_with_in_commit_timestamps_is_told_from_one_without(backup):
+    backup.put_both(appended(range(2)))
+    info = commit_info(in_commit_timestamp=1_700_000_000_000)
+    backup.put_both({LOG + commit_name(2): commit_bytes(info, add(name(1)))})
+    [point] = proven(copied_run(backup)).points.all()
+    assert (point.version, point.in_commit_timestamps) == (2, True)
+
+
+def test_a_second_run_that_finds_nothing_new_leaves_the_point_as_it_is(backup):
+    backup.put_both(appended(range(3)))
+    first, there = keep(backup), points_in(backup)
+    document = document_of(backup, first.kept)
+    assert keep(backup).kept == first.kept
+    assert (points_in(backup), document_of(backup, first.kept)) == (there, document)
+    assert len(there) == 5
+
+
+def test_an_interruption_leaves_no_document_that_is_not_true_and_the_next_try_ends(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    whole, made = S3.ask, [0]
+
+    def asked(self: S3, operation: str, *words: Any, **more: Any) -> Any:
+        is_write = operation in {"s3:PutObject", "s3:CopyObject"}
+        made[0] -= is_write
+        if is_write and made[0] < 0:
+            raise AwsError("SlowDown", "it said", "", operation, "", "")
+        return whole(self, operation, *words, **more)
+
+    monkeypatch.setattr(S3, "ask", asked)
+    for allowed in range(5):
+        empty(backup, backup.vault, f"pool/{POINTS}")
+        made[0] = allowed
+        with pytest.raises(AwsError):
+            keep(backup)
+        assert not [key for key in points_in(backup) if key.endswith(".json") and "/log/" not in key]
+        made[0] = 99
+        assert restored(backup, keep(backup).kept).keys() == appended(range(3)).keys()
+
+
+def tampered(backup: Backup, end: str, change: Any) -> None:
+    [key] = [key for key in points_in(backup) if key.endswith(end)]
+    backup.lake.put(backup.vault, key, change(backup.lake.get(backup.vault, key)))
+
+
+@pytest.mark.parametrize(
+    ("end", "change"),
+    [
+        (commit_name(1), lambda body: body.replace(b"part-1", b"part-2")),
+        (commit_name(1), lambda body: b""),
+        (".jsonl.gz", lambda body: gzip.compress(gzip.decompress(body).replace(b"part-1", b"part-2"))),
+        (".jsonl.gz", lambda body: body[:40]),
+        ("{digest}.json", lambda body: body.replace(b'"version": 2', b'"version": 1')),
+        ("{digest}.json", lambda body: b"{}"),
+        ("{digest}.json", lambda body: b"no JSON"),
+    ],
+)
+def test_a_point_that_somebody_changed_is_not_called_kept(backup, end, change):
+    backup.put_both(appended(range(3)))
+    kept = keep(backup).kept
+    tampered(backup, kept.rpartition("/")[2] if "{" in end else end, change)
+    table = keep(backup)
+    assert table.kept == ""
+    assert table.not_kept.startswith(f"s3a://{backup.vault}/pool/{POINTS}")
+
+
+def test_a_file_that_changes_while_its_table_is_proven_leaves_it_without_a_point(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    whole = Keeper._log
+
+    def log(self: Keeper, *words: Any) -> Any:
+        backup.put({f"t/{name(1)}": b"y" * 400}, copied=True)
+        return whole(self, *words)
+
+    monkeypatch.setattr(Keeper, "_log", log)
+    table = keep(backup)
+    assert (table.kept, f"t/{name(1)} changed while" in table.not_kept) == ("", True)
+
+
+def test_a_log_that_is_copied_over_while_it_is_copied_leaves_its_table_without_a_point(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    whole = keeping.copy_object
+
+    def copy(s3: S3, ordered: Any) -> str:
+        backup.put(commit(1, add(name(2))), copied=True)
+        return whole(s3, ordered)
+
+    monkeypatch.setattr(keeping, "copy_object", copy)
+    assert keep(backup).kept == ""
+
+
+def test_what_lies_in_an_archive_is_copied_from_the_source(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    whole = keeping.copy_object
+
+    def copy(s3: S3, ordered: Any) -> str:
+        if ordered.source_bucket == backup.vault:
+            raise AwsError("InvalidObjectState", "archived", "", "s3:CopyObject", "", "")
+        return whole(s3, ordered)
+
+    monkeypatch.setattr(keeping, "copy_object", copy)
+    assert restored(backup, keep(backup).kept) == appended(range(3))
+
+
+def test_without_leave_to_write_points_a_run_is_not_complete_and_says_why(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    refuse(monkeypatch, "put", "AccessDenied")
+
+    run = proven(copied_run(backup))
+
+    [point] = run.points.all()
+    assert (run.state, point.state, point.proof) == (GAPS, "proven", "")
+    assert "1 without a restore point in the backup" in run.sentence
+    page = flat(signed_in(Role.VIEWER).get(reverse("backup-run", args=[run.pk])))
+    assert f"Its restore point is not in the backup: {point.not_kept}" in page
+
+
+def test_what_is_kept_is_encrypted_with_the_key_of_the_copies(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    sent: list[Any] = []
+    whole = S3.ask
+
+    def asked(self: S3, operation: str, *words: Any, **more: Any) -> Any:
+        if operation in {"s3:PutObject", "s3:CopyObject"}:
+            sent.append(more["headers"].get("x-amz-server-side-encryption-aws-kms-key-id"))
+        return whole(self, operation, *words, **more)
+
+    monkeypatch.setattr(S3, "ask", asked)
+    key = f"arn:aws:kms:{REGION}:123456789012:key/a"
+    type(backup.plan).objects.update(encryption_key=key)
+    proven(copied_run(backup))
+    assert sent == [key] * 5
