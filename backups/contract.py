@@ -243,9 +243,7 @@ class PointJson(TypedDict):
     last_checked_at: NotYet
     last_drill_at: NotYet
     in_commit_timestamps: bool | None
-    proof: Annotated[
-        str | None, "s3a://vault/lake/_levee/points/lake/orders/@41-5f2c8e1d9a0b7c34/9b1d6e0f3a7c2584.json"
-    ]
+    proof: Annotated[str | None, "s3a://vault/lake/_levee/points/lake/orders/@41-9b1d6e0f3a7c2584.json"]
     not_kept: Annotated[str, ""]
     problems: Annotated[list[str], ["00000000000000000013.json: Line 2 of version 13 is not one whole action."]]
 
@@ -273,7 +271,7 @@ class PointFileJson(TypedDict):
     log_from: Annotated[int, 40]
     files: Annotated[int, 460]
     bytes: Annotated[int, 123456]
-    objects: Annotated[str, "_levee/points/lake/orders/@41-5f2c8e1d9a0b7c34/9b1d6e0f3a7c2584.jsonl.gz"]
+    objects: Annotated[str, "_levee/points/lake/orders/@41-9b1d6e0f3a7c2584.jsonl.gz"]
     hash: Annotated[str, "9b1d6e0f3a7c2584…"]
     commits: Annotated[list[tuple[int, str]], [[41, "2026-11-20T10:00:00+00:00"]]]
     proven_at: Annotated[str, "2026-11-20T12:00:00+00:00"]

@@ -16,10 +16,15 @@ from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 
 LOG = "_delta_log/"
+POINTS = "_levee/points/"
+"""Where restore points lie below the place of a backup. VACUUM passes over what begins with an underscore."""
 ARCHIVED = "InvalidObjectState"
 """S3's code for an object that has to be restored from its archive first."""
 AT_ONCE = 64
 """Objects of a log that are in memory together."""
+REMEMBERED = 64 * 1024
+"""Bytes up to which an object of a log is not asked for a second time, of MOST_REMEMBERED objects."""
+MOST_REMEMBERED = 500
 
 
 @dataclass
@@ -47,6 +52,8 @@ def read_copy(s3: S3, place: BucketPrefix, within: str) -> BackupObjects:
     for page in s3.list(place.bucket, place.prefix + within):
         for found in page.objects:
             key = found.key[len(place.prefix) :]
+            if key.startswith(POINTS):
+                continue
             before, log, _ = f"/{key}".partition(f"/{LOG}")
             if log:
                 copy.logs.setdefault(before[1:], []).append(found)
@@ -68,6 +75,7 @@ class StoredLog:
     pool: ThreadPoolExecutor
     listed: Sequence[ObjectSummary] = ()
     instead: "StoredLog | None" = None
+    _read: dict[str, bytes] = field(default_factory=dict)
 
     @cached_property
     def _etags(self) -> dict[str, str]:
@@ -85,6 +93,8 @@ class StoredLog:
 
     def body(self, name: str) -> bytes | LogUnreadable:
         """The object whole, or why this one cannot be had. Raises AwsError for what is no trouble of one object."""
+        if (read := self._read.get(name)) is not None:
+            return read
         try:
             found = self.s3.get(self.bucket, self.folder + name)
         except AwsError as error:
@@ -95,6 +105,8 @@ class StoredLog:
             raise
         if found.etag != self._etags.get(name, found.etag):
             return LogUnreadable(f"{name} was written anew after the log was listed.")
+        if found.size <= REMEMBERED and len(self._read) < MOST_REMEMBERED:
+            self._read[name] = found.data
         return found.data
 
 

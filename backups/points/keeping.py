@@ -11,13 +11,12 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 
 from backups.contract import PointFileJson
-from backups.points.copies import ARCHIVED, LOG, StoredLog, is_of_one_object, same_bytes
+from backups.points.copies import ARCHIVED, LOG, POINTS, StoredLog, is_of_one_object, same_bytes
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
@@ -27,8 +26,6 @@ from lake.delta.facts import LogObject
 from lake.delta.point_log import PointLog
 from lake.delta.restorable import SizeOf
 
-POINTS = "_levee/points/"
-"""Where points lie below the place of a backup. Engines and VACUUM pass over what begins with an underscore."""
 _REFUSALS = frozenset({"ConditionsUnsupported", "EntityTooLarge", "InvalidRequest", "KeyTooLongError"})
 """What S3 answers of one point and would again."""
 
@@ -73,11 +70,10 @@ class Keeper:
         Raises NotKept, and AwsError for what is no trouble of this one point.
         """
         table = "/".join(filter(None, (self.source.bucket, root)))
-        folder = f"{POINTS}{table}/@{point.state.version}-{_digest_of_log(point.objects)[:16]}/"
         try:
-            objects = [*self._log(f"{folder}log/", point, log), *self._data(root, point, log, size_of)]
+            objects = [*self._log(f"{POINTS}{table}/@log/", point, log), *self._data(root, point, log, size_of)]
             packed, digest = packed_list(objects)
-            name = f"{folder}{digest[:16]}"
+            name = f"{POINTS}{table}/@{point.state.version}-{digest[:16]}"
             self._write(f"{name}.jsonl.gz", packed)
             document = self._document(table, point, f"{name}.jsonl.gz", digest, commits, now)
             self._write(f"{name}.json", orjson.dumps(document, option=orjson.OPT_INDENT_2))
@@ -89,28 +85,30 @@ class Keeper:
         return self.place.below(f"{name}.json").uri
 
     def _log(self, folder: str, point: PointLog, log: StoredLog) -> list[PointObject]:
-        """The objects of the point's log, after each has been copied that was not there."""
-        there = self._listed(folder)
-        if missing := [name for name in point.objects if name not in there]:
-            list(log.pool.map(partial(self._copy, folder, point, log), missing))
-            there = self._listed(folder)
+        """The objects of the point's log, after each has been copied that no earlier point has."""
+        wanted = {f"{name}.{_digest_of(found)}": found for name, found in point.objects.items()}
+        first = f"{max(point.base, 0):020d}"  # Names begin with versions, but for those of sidecars, which come after
+        there = self._listed(folder, first)
+        if missing := wanted.keys() - there.keys():
+            list(log.pool.map(lambda name: self._copy(folder + name, wanted[name], log), missing))
+            there = self._listed(folder, first)
         own = StoredLog(self.s3, self.place.bucket, self.place.prefix + folder, log.pool, tuple(there.values()))
         is_same = same_bytes(own, log)
-        for name, original in point.objects.items():
+        for name, original in wanted.items():
             found = there.get(name)
             if found is None or not is_same(_log_object(name, found), original):
                 where = self.place.below(folder + name).uri
                 raise NotKept(f"{where} is not what it was copied from. Move it away, and the next run copies it anew.")
-        return [PointObject(folder + name, there[name].size, there[name].etag, LOG + name) for name in point.objects]
+        paths = zip(point.objects, wanted, strict=True)
+        return [PointObject(folder + key, there[key].size, there[key].etag, LOG + name) for name, key in paths]
 
-    def _copy(self, folder: str, point: PointLog, log: StoredLog, name: str) -> None:
-        found, key = point.objects[name], self.place.prefix + folder + name
+    def _copy(self, key: str, found: LogObject, log: StoredLog) -> None:
         for origin in filter(None, (log, log.instead)):
             copy = Copy(
                 origin.bucket,
                 origin.folder + found.name,
                 self.place.bucket,
-                key,
+                self.place.prefix + key,
                 found.size,
                 # At the source the same bytes may have another ETag; they are compared afterwards.
                 etag=found.etag if origin is log else "",
@@ -124,9 +122,10 @@ class Keeper:
             else:
                 return
 
-    def _listed(self, folder: str) -> dict[str, ObjectSummary]:
+    def _listed(self, folder: str, first: str) -> dict[str, ObjectSummary]:
         whole = self.place.prefix + folder
-        return {one.key[len(whole) :]: one for page in self.s3.list(self.place.bucket, whole) for one in page.objects}
+        pages = self.s3.list(self.place.bucket, whole, start_after=whole + first)
+        return {one.key[len(whole) :]: one for page in pages for one in page.objects}
 
     def _data(self, root: str, point: PointLog, log: StoredLog, size_of: SizeOf) -> list[PointObject]:
         """The data files and deletion vectors, as they are in the backup now."""
@@ -205,9 +204,8 @@ def digest_of(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _digest_of_log(objects: Mapping[str, LogObject]) -> str:
-    named = sorted((name, found.size, found.etag) for name, found in objects.items())
-    return hashlib.sha256(orjson.dumps(named)).hexdigest()
+def _digest_of(found: LogObject) -> str:
+    return hashlib.sha256(f"{found.size} {found.etag}".encode()).hexdigest()[:16]
 
 
 def _log_object(name: str, found: ObjectSummary) -> LogObject:

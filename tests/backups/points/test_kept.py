@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from backups.contract import PointFileJson
 from backups.points import keeping
-from backups.points.keeping import POINTS, Keeper, digest_of
+from backups.points.copies import POINTS
+from backups.points.keeping import Keeper, digest_of
 from backups.points.proving import ProvenTable, Source, prove_copy
 from dashboard.accounts.roles import Role
 from lake.aws.access import Access, open_lake
@@ -114,6 +115,17 @@ def test_a_second_run_that_finds_nothing_new_leaves_the_point_as_it_is(backup):
     assert len(there) == 5
 
 
+def test_a_later_point_copies_what_is_new_in_the_log_and_no_more(backup):
+    backup.put_both(appended(range(3)))
+    first, there = keep(backup), set(points_in(backup))
+    backup.put_both(appended(range(4)))
+    later = keep(backup)
+    new = [key.rpartition("/")[2].partition("-")[0].partition(".json.")[0] for key in set(points_in(backup)) - there]
+    assert sorted(new) == [f"{3:020d}", "@3", "@3"]
+    assert restored(backup, first.kept) == appended(range(3))
+    assert restored(backup, later.kept) == appended(range(4))
+
+
 def test_an_interruption_leaves_no_document_that_is_not_true_and_the_next_try_ends(backup, monkeypatch):
     backup.put_both(appended(range(3)))
     whole, made = S3.ask, [0]
@@ -131,13 +143,13 @@ def test_an_interruption_leaves_no_document_that_is_not_true_and_the_next_try_en
         made[0] = allowed
         with pytest.raises(AwsError):
             keep(backup)
-        assert not [key for key in points_in(backup) if key.endswith(".json") and "/log/" not in key]
+        assert not [key for key in points_in(backup) if key.endswith(".json")]
         made[0] = 99
         assert restored(backup, keep(backup).kept).keys() == appended(range(3)).keys()
 
 
 def tampered(backup: Backup, end: str, change: Any) -> None:
-    [key] = [key for key in points_in(backup) if key.endswith(end)]
+    [key] = [key for key in points_in(backup) if key.endswith(end) or f"/{end}." in key]
     backup.lake.put(backup.vault, key, change(backup.lake.get(backup.vault, key)))
 
 

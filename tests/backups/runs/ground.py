@@ -11,6 +11,7 @@ import urllib3
 
 from backups import jobs
 from backups.models import Plan, Run
+from backups.points.copies import POINTS
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, open_lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
@@ -66,8 +67,8 @@ class Ground:
         return [job for job in found if str(run_id) in job.description]
 
     def copies(self, prefix: str = "pool/") -> dict[str, bytes]:
-        """What lies in the vault below a prefix, by its key at the source."""
-        keys = [key for key, _ in self.client.list(self.vault, prefix)]
+        """What lies in the vault below a prefix, by its key at the source; but for the restore points."""
+        keys = [key for key, _ in self.client.list(self.vault, prefix) if not key.startswith(prefix + POINTS)]
         return {key.removeprefix(prefix): self.client.get(self.vault, key) for key in keys}
 
     def originals(self) -> dict[str, bytes]:
