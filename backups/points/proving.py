@@ -161,7 +161,7 @@ def _kept(table: ProvenTable, keeper: Keeper, prover: Prover, log: StoredLog, th
     if point is None:
         return replace(table, not_kept="No checkpoint or commit of its log leads to that version a second time.")
     restorable = (version for first, last in table.proof.ranges for version in range(first, last + 1))
-    commits = {version: there.commits[version].modified_at for version in restorable if version in there.commits}
+    commits = {version: there.commits[version].modified_at for version in restorable}
     try:
         return replace(table, kept=keeper.keep(table.root, point, log, prover.files.size_of, commits, timezone.now()))
     except NotKept as reason:

@@ -47,7 +47,7 @@ def point_log(prover: Prover, proof: TableProof) -> PointLog | None:
 
 def _beginnings(listing: LogListing, segment: Segment, version: int) -> Iterator[tuple[int, tuple[LogObject, ...]]]:
     """The newest checkpoint up to the version, in each way in which it is whole, then what the proof began with."""
-    newest = max((one for one in usable_checkpoints(listing) if segment.first <= one <= version), default=segment.base)
+    newest = max((one for one in usable_checkpoints(listing) if one <= version), default=segment.base)
     for base in dict.fromkeys((newest, segment.base)):
         for checkpoint in whole_checkpoints(listing.checkpoints[base]) if base >= 0 else [()]:
             yield base, checkpoint
@@ -56,7 +56,7 @@ def _beginnings(listing: LogListing, segment: Segment, version: int) -> Iterator
 def _part(listing: LogListing, base: int, checkpoint: tuple[LogObject, ...], version: int) -> LogListing:
     return replace(
         listing,
-        commits={one: found for one, found in listing.commits.items() if base <= one <= version},
+        commits={one: found for one, found in listing.commits.items() if one <= version},
         checkpoints={base: checkpoint} if checkpoint else {},
         checksums={one: found for one, found in listing.checksums.items() if one == version},
     )

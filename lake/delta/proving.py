@@ -119,10 +119,9 @@ class Prover:
         """The objects of the newest version of the listing as `Replay.objects` has them, read from one base on; None
         where that does not lead to this very state with all its files. Raises LogUnreadable."""
         versions = self._versions_from(max(base, 0))
-        replay, contradicted = self._read(base, versions, [*self.listing.checksums], [])
+        replay, _ = self._read(base, versions, [*self.listing.checksums], [])
         segment = replay.segment() if replay else None
-        is_so = segment is not None and not contradicted and segment.newest == state == segment.end
-        return replay.objects() if replay and is_so else None
+        return replay.objects() if replay and segment and segment.newest == state else None
 
     def _read(
         self, base: int, versions: Sequence[int], witnesses: Sequence[int], problems: list[ReadingProblem]

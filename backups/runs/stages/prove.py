@@ -99,7 +99,6 @@ def _set_aside(plan: Plan, points: Sequence[RestorePoint]) -> None:
     for kept in plan.points.filter(table__in=new, earlier="").exclude(proof=""):
         point = new[kept.table]
         if not point.proof or point.incarnation != kept.incarnation:
-            _earlier(plan, kept).delete()
             of_then = {"ranges": [[kept.version, kept.version]], "unpublished": [], "blocked": [], "blocked_total": 0}
             said = EARLIER.format(version=kept.version, at=kept.proven_at)
             plan.points.filter(pk=kept.pk).update(earlier=str(kept.pk), sentence=said, problems=[], **of_then)

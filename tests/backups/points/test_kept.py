@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import json
 import random
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 from django.urls import reverse
 
 from backups.contract import PointFileJson
-from backups.points import keeping
-from backups.points.copies import POINTS
+from backups.points import keeping, proving
+from backups.points.copies import POINTS, read_copy
 from backups.points.keeping import Keeper, digest_of
 from backups.points.proving import ProvenTable, Source, prove_copy
 from dashboard.accounts.roles import Role
@@ -148,6 +149,10 @@ def test_an_interruption_leaves_no_document_that_is_not_true_and_the_next_try_en
         assert restored(backup, keep(backup).kept).keys() == appended(range(3)).keys()
 
 
+def with_digest(document: dict[str, Any]) -> bytes:
+    return json.dumps(document | {"digest": digest_of(document)}).encode()
+
+
 def tampered(backup: Backup, end: str, change: Any) -> None:
     [key] = [key for key in points_in(backup) if key.endswith(end) or f"/{end}." in key]
     backup.lake.put(backup.vault, key, change(backup.lake.get(backup.vault, key)))
@@ -161,6 +166,7 @@ def tampered(backup: Backup, end: str, change: Any) -> None:
         (".jsonl.gz", lambda body: gzip.compress(gzip.decompress(body).replace(b"part-1", b"part-2"))),
         (".jsonl.gz", lambda body: body[:40]),
         ("{digest}.json", lambda body: body.replace(b'"version": 2', b'"version": 1')),
+        ("{digest}.json", lambda body: with_digest(json.loads(body) | {"hash": "0"})),
         ("{digest}.json", lambda body: b"{}"),
         ("{digest}.json", lambda body: b"no JSON"),
     ],
@@ -199,17 +205,53 @@ def test_a_log_that_is_copied_over_while_it_is_copied_leaves_its_table_without_a
     assert keep(backup).kept == ""
 
 
-def test_what_lies_in_an_archive_is_copied_from_the_source(backup, monkeypatch):
-    backup.put_both(appended(range(3)))
+def refuse_copies(monkeypatch: pytest.MonkeyPatch, code: str, *buckets: str) -> None:
     whole = keeping.copy_object
 
     def copy(s3: S3, ordered: Any) -> str:
-        if ordered.source_bucket == backup.vault:
-            raise AwsError("InvalidObjectState", "archived", "", "s3:CopyObject", "", "")
+        if ordered.source_bucket in buckets:
+            raise AwsError(code, "it said", "", "s3:CopyObject", "", "")
         return whole(s3, ordered)
 
     monkeypatch.setattr(keeping, "copy_object", copy)
+
+
+def test_what_lies_in_an_archive_is_copied_from_the_source(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    refuse_copies(monkeypatch, "InvalidObjectState", backup.vault)
     assert restored(backup, keep(backup).kept) == appended(range(3))
+
+
+@pytest.mark.parametrize("code", ["InvalidObjectState", "PreconditionFailed", "KeyTooLongError", "AccessDenied"])
+def test_what_cannot_be_copied_leaves_its_table_without_a_point_and_the_run_goes_on(backup, monkeypatch, code):
+    backup.put_both(appended(range(3)))
+    refuse_copies(monkeypatch, code, backup.vault, backup.source)
+    assert code in keep(backup).not_kept
+
+
+def test_what_is_written_anew_after_the_log_was_listed_is_not_read_as_what_was_listed(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    whole = proving.read_copy
+
+    def read(*words: Any) -> Any:
+        copy = whole(*words)
+        backup.put(commit(1, add(name(2))), copied=True)
+        return copy
+
+    monkeypatch.setattr(proving, "read_copy", read)
+    table = keep(backup)
+    assert (table.proof.ranges, len(table.proof.problems)) == (((0, 0),), 1)
+
+
+def test_points_are_no_part_of_the_backup_that_is_proven(backup):
+    backup.put_both(appended(range(3)))
+    keep(backup)
+    access = Access(REGION, endpoint_url=backup.lake.origin, static_credentials=("sandbox", "sandbox"))
+    with open_lake(access) as lake:
+        assert read_copy(lake.s3, place_of(backup.plan.destination), "").sizes.keys() == {
+            f"t/{name(1)}",
+            f"t/{name(2)}",
+        }
 
 
 def test_without_leave_to_write_points_a_run_is_not_complete_and_says_why(backup, monkeypatch):
@@ -225,7 +267,7 @@ def test_without_leave_to_write_points_a_run_is_not_complete_and_says_why(backup
     assert f"Its restore point is not in the backup: {point.not_kept}" in page
 
 
-def test_what_is_kept_is_encrypted_with_the_key_of_the_copies(backup, monkeypatch):
+def test_what_is_kept_is_pinned_and_encrypted_with_the_key_of_the_copies(backup, monkeypatch):
     backup.put_both(appended(range(3)))
     sent: list[Any] = []
     whole = S3.ask
@@ -233,6 +275,7 @@ def test_what_is_kept_is_encrypted_with_the_key_of_the_copies(backup, monkeypatc
     def asked(self: S3, operation: str, *words: Any, **more: Any) -> Any:
         if operation in {"s3:PutObject", "s3:CopyObject"}:
             sent.append(more["headers"].get("x-amz-server-side-encryption-aws-kms-key-id"))
+            assert more["headers"].keys() & {"x-amz-copy-source-if-match", "If-None-Match"}
         return whole(self, operation, *words, **more)
 
     monkeypatch.setattr(S3, "ask", asked)

@@ -36,7 +36,8 @@ def names(*versions: int) -> set[str]:
 
 def test_it_begins_with_the_newest_checkpoint_and_ends_with_the_version():
     objects = appended(range(8)) | checkpoint(2, name(1), name(2)) | checkpoint(4, *map(name, range(1, 5)))
-    objects |= {LOG + checksum_name(7): crc_bytes(7, 3_500), LOG + checksum_name(6): crc_bytes(6, 3_000)}
+    objects |= checkpoint(7, *map(name, range(1, 8)))
+    objects |= {LOG + checksum_name(files): crc_bytes(files, 500 * files) for files in (5, 6, 7)}
 
     point = shortest(without(objects, f"t/{name(7)}"))
 
@@ -46,7 +47,14 @@ def test_it_begins_with_the_newest_checkpoint_and_ends_with_the_version():
     assert point.files == {f"t/{name(version)}": name(version) for version in range(1, 7)}
 
 
-@pytest.mark.parametrize("body", [b"no Parquet", checkpoint_bytes(protocol(), metadata(), add("another.parquet"))])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"no Parquet",
+        checkpoint_bytes(protocol(), metadata(), add("another.parquet")),
+        checkpoint_bytes(protocol(), metadata(), add(name(4))),
+    ],
+)
 def test_a_checkpoint_that_does_not_lead_to_what_was_proven_is_passed_over(body):
     point = shortest(appended(range(6)) | {f"{LOG}{4:020d}.checkpoint.parquet": body})
     assert point is not None
