@@ -209,12 +209,11 @@ class PointJson(TypedDict):
     `rpo_seconds` lie between the two commits, by their writers' clocks. `blocked` are some of `blocked_total`, those of
     the newest versions first. `table` is its place in the backup, and at the source in `backup points`, which lists
     what runs have stored: for `prove`, which stores nothing, `id`, `run` and `proof` are null. `proof` is the point's
-    document in the backup (`PointFileJson`); null where nothing can be restored, or for the reason `not_kept`.
-    `in_commit_timestamps`: the version's commit says itself when it was made, so that TIMESTAMP AS OF gives in a copy
-    what it gave at the source; null where nothing can be restored. An `earlier` point is one that stays in the backup
-    although a later run found another table at that place, or could keep none; it says what was known then, and its
-    version can be restored from the document. `last_checked_at` and `last_drill_at` are null for
-    now.
+    document in the backup (`PointFileJson`); null where nothing can be restored, for the reason `not_kept`, or
+    where an older release proved the table. `in_commit_timestamps`: the commit of `version` has one; without, TIMESTAMP
+    AS OF goes by the times of a copy's own objects. An `earlier` point stays where a later run found another table or
+    an older version at that place, or could keep none; all that it says is of `proven_at`, and of its own document
+    alone. `last_checked_at` and `last_drill_at` are null for now.
     """
 
     id: Annotated[str | None, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]

@@ -10,14 +10,12 @@ from typing import BinaryIO
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import POINTS, BucketPrefix
 from lake.delta.facts import LogListing, LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 
 LOG = "_delta_log/"
-POINTS = "_levee/points/"
-"""Where restore points lie below the place of a backup. VACUUM passes over what begins with an underscore."""
 ARCHIVED = "InvalidObjectState"
 """S3's code for an object that has to be restored from its archive first."""
 AT_ONCE = 64
@@ -81,6 +79,10 @@ class StoredLog:
     def _etags(self) -> dict[str, str]:
         return {one.key[len(self.folder) :]: one.etag for one in self.listed}
 
+    def etag(self, name: str) -> str:
+        """What an object was listed with, "" where it was not listed or without one."""
+        return self._etags.get(name, "")
+
     def bodies(self, names: Sequence[str]) -> Iterator[bytes | LogUnreadable]:
         for start in range(0, len(names), AT_ONCE):
             yield from self.pool.map(self.body, names[start : start + AT_ONCE])
@@ -103,7 +105,7 @@ class StoredLog:
             if is_of_one_object(error):
                 return LogUnreadable(str(error))
             raise
-        if found.etag != self._etags.get(name, found.etag):
+        if found.etag and self.etag(name) not in ("", found.etag):
             return LogUnreadable(f"{name} was written anew after the log was listed.")
         if found.size <= REMEMBERED and len(self._read) < MOST_REMEMBERED:
             self._read[name] = found.data

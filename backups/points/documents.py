@@ -130,6 +130,4 @@ def lines_of(point: PointJson) -> Iterator[str]:
         yield f"  Needed by versions {one['first_version']} to {one['version']}: {one['key']}: {one['reason']}."
     if point["blocked_total"] > MOST_SHOWN:
         yield f"  {point['blocked_total'] - MOST_SHOWN:,} more files are lacking."
-    if point["not_kept"]:
-        yield f"  Its restore point is not in the backup: {point['not_kept']}"
     yield from (f"  {problem}" for problem in point["problems"])

@@ -1,7 +1,7 @@
 """Restore points as they lie in the backup: each with a copy of its log of its own, and a list of all its objects.
 
 What a later run copies over the backup's log cannot reach them, and a restore needs the bucket alone. Each name holds a
-digest of what it names, and nothing is written twice, so that this may be interrupted anywhere and done again.
+digest of what it names, and what is there is not written again, so that this may be interrupted anywhere and done anew.
 """
 
 import gzip
@@ -16,18 +16,26 @@ from typing import Any, NamedTuple
 import orjson
 
 from backups.contract import PointFileJson
-from backups.points.copies import ARCHIVED, LOG, POINTS, StoredLog, is_of_one_object, same_bytes
+from backups.points.copies import ARCHIVED, LOG, StoredLog
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import POINTS, BucketPrefix
 from lake.delta.facts import LogObject
+from lake.delta.file_actions import LogUnreadable
 from lake.delta.point_log import PointLog
 from lake.delta.restorable import SizeOf
 
-_REFUSALS = frozenset({"ConditionsUnsupported", "EntityTooLarge", "InvalidRequest", "KeyTooLongError"})
-"""What S3 answers of one point and would again."""
+_TROUBLE = frozenset(
+    {"ConnectionFailed", "ExpiredToken", "InternalError", "NoCredentials", "RequestTimeout", "ServiceUnavailable"}
+)
+"""What is none of one point, and worth another try soon."""
+_OF_THE_FIRST = frozenset({"plan", "run", "commits", "proven_at", "digest"})
+"""What a document says of the run that wrote it; all else is the same for whoever proves the point."""
+
+
+DIFFERS = "{} is not what was written there. Move it away, and the next run writes it anew."
 
 
 class NotKept(Exception):
@@ -77,30 +85,40 @@ class Keeper:
             self._write(f"{name}.jsonl.gz", packed)
             document = self._document(table, point, f"{name}.jsonl.gz", digest, commits, now)
             self._write(f"{name}.json", orjson.dumps(document, option=orjson.OPT_INDENT_2))
-            self._require(f"{name}.json", digest)
+            self._require(f"{name}.json", document)
         except AwsError as error:
-            if error.is_condition_failed or error.code in _REFUSALS or is_of_one_object(error):
-                raise NotKept(str(error)) from error
-            raise
+            if error.is_throttle or error.code in _TROUBLE:
+                raise
+            raise NotKept(str(error)) from error
         return self.place.below(f"{name}.json").uri
 
     def _log(self, folder: str, point: PointLog, log: StoredLog) -> list[PointObject]:
         """The objects of the point's log, after each has been copied that no earlier point has."""
-        wanted = {f"{name}.{_digest_of(found)}": found for name, found in point.objects.items()}
+        original = log.instead or log  # Copies of the same bytes may have another ETag each time, as under KMS
+        wanted = {
+            f"{name}.{_digest_of(found.size, original.etag(found.name))}": found
+            for name, found in point.objects.items()
+        }
         first = f"{max(point.base, 0):020d}"  # Names begin with versions, but for those of sidecars, which come after
         there = self._listed(folder, first)
         if missing := wanted.keys() - there.keys():
             list(log.pool.map(lambda name: self._copy(folder + name, wanted[name], log), missing))
             there = self._listed(folder, first)
         own = StoredLog(self.s3, self.place.bucket, self.place.prefix + folder, log.pool, tuple(there.values()))
-        is_same = same_bytes(own, log)
-        for name, original in wanted.items():
-            found = there.get(name)
-            if found is None or not is_same(_log_object(name, found), original):
-                where = self.place.below(folder + name).uri
-                raise NotKept(f"{where} is not what it was copied from. Move it away, and the next run copies it anew.")
+        list(log.pool.map(lambda name: self._compare(own, name, there.get(name), log, wanted[name]), wanted))
         paths = zip(point.objects, wanted, strict=True)
         return [PointObject(folder + key, there[key].size, there[key].etag, LOG + name) for name, key in paths]
+
+    def _compare(self, own: StoredLog, name: str, copy: ObjectSummary | None, log: StoredLog, found: LogObject) -> None:
+        """Raise NotKept where a copy is not what it was made from: of its size and ETag, or of the same bytes."""
+        if copy and copy.size == found.size and copy.etag == found.etag != "":
+            return
+        one, other = own.body(name), log.body(found.name)
+        for body in (one, other):
+            if isinstance(body, LogUnreadable):
+                raise NotKept(str(body))
+        if one != other:
+            raise NotKept(DIFFERS.format(f"s3a://{own.bucket}/{own.folder}{name}"))
 
     def _copy(self, key: str, found: LogObject, log: StoredLog) -> None:
         for origin in filter(None, (log, log.instead)):
@@ -110,9 +128,9 @@ class Keeper:
                 self.place.bucket,
                 self.place.prefix + key,
                 found.size,
-                # At the source the same bytes may have another ETag; they are compared afterwards.
-                etag=found.etag if origin is log else "",
+                etag=origin.etag(found.name),
                 encryption_key=self.encryption_key,
+                with_tags=False,
             )
             try:
                 copy_object(self.s3, copy) if found.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
@@ -148,18 +166,15 @@ class Keeper:
             if not error.is_condition_failed:
                 raise
 
-    def _require(self, key: str, digest: str) -> None:
-        """Raise NotKept unless document and list say what was written, by whomever."""
-        whole = self.place.prefix + key
-        try:
-            said: Any = orjson.loads(self.s3.get(self.place.bucket, whole).data)
-            packed = self.s3.get(self.place.bucket, self.place.prefix + said["objects"]).data
-            is_own = said["digest"] == digest_of(said) and said["hash"] == digest
-            is_own = is_own and hashlib.sha256(gzip.decompress(packed)).hexdigest() == digest
-        except (ValueError, LookupError, TypeError, EOFError, OSError, zlib.error):
-            is_own = False
-        if not is_own:
-            raise NotKept(f"{self.place.below(key).uri} is not what was written there.")
+    def _require(self, key: str, document: PointFileJson) -> None:
+        """Raise NotKept unless document and list are there as they were written, by whichever run."""
+        if not _is_document(self._stored(key), document):
+            raise NotKept(DIFFERS.format(self.place.below(key).uri))
+        if not _is_list(self._stored(document["objects"]), document["hash"]):
+            raise NotKept(DIFFERS.format(self.place.below(document["objects"]).uri))
+
+    def _stored(self, key: str) -> bytes:
+        return self.s3.get(self.place.bucket, self.place.prefix + key).data
 
     def _document(
         self, table: str, point: PointLog, objects: str, digest: str, commits: Mapping[int, datetime], now: datetime
@@ -204,9 +219,21 @@ def digest_of(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _digest_of(found: LogObject) -> str:
-    return hashlib.sha256(f"{found.size} {found.etag}".encode()).hexdigest()[:16]
+def _is_document(data: bytes, document: PointFileJson) -> bool:
+    try:
+        said = orjson.loads(data)
+        same = {name: said[name] for name in document if name not in _OF_THE_FIRST}
+        return same.items() <= document.items() and said["digest"] == digest_of(said)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return False
 
 
-def _log_object(name: str, found: ObjectSummary) -> LogObject:
-    return LogObject(name, found.size, found.modified_at, found.etag)
+def _is_list(packed: bytes, digest: str) -> bool:
+    try:
+        return hashlib.sha256(gzip.decompress(packed)).hexdigest() == digest
+    except (EOFError, OSError, zlib.error):
+        return False
+
+
+def _digest_of(size: int, etag: str) -> str:
+    return hashlib.sha256(f"{size} {etag}".encode()).hexdigest()[:16]

@@ -43,7 +43,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "copy_jobs": found.copy_jobs.all(),
         "lacks_permission": lacks_permission(found),
         "tables": table_rows(found),
-        "unproven": found.points.exclude(state__in=AS_PROMISED, not_kept="")[:MOST_UNPROVEN],
+        "unproven": found.points.filter(earlier="").exclude(state__in=AS_PROMISED, not_kept="")[:MOST_UNPROVEN],
         "live": live,
         "live_more": live["unread"]["count"] - len(live["unread"]["examples"]) if live else 0,
         "why_not_run": _why_not(actor, found, "backup.run"),

@@ -27,7 +27,10 @@ _TAG = re.compile(r"<Tag>\s*<Key>([^<]*)</Key>\s*<Value(?:\s*/>|>([^<]*)</Value>
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One object to copy. `etag` is the source's, without quotes: where it has another by now, nothing is copied."""
+    """One object to copy. `etag` is the source's, without quotes: where it has another by now, nothing is copied.
+
+    Tags come along only `with_tags`, and reading them needs a permission of its own.
+    """
 
     source_bucket: str
     source_key: str
@@ -37,6 +40,7 @@ class Copy:
     etag: str = ""
     storage_class: str = ""
     encryption_key: str = ""
+    with_tags: bool = True
 
     @property
     def target(self) -> str:
@@ -49,7 +53,7 @@ def copy_object(s3: S3, copy: Copy) -> str:
     Raises AwsError: is_condition_failed where the source changed, NoSuchKey where it is gone, InvalidObjectState where
     it is archived. S3 may tell of a failure in an answer with status 200, which is raised alike.
     """
-    headers = _source(s3, copy) | _kept_as(copy)
+    headers = _source(s3, copy) | _kept_as(copy) | _tagged_as(copy)
     answer = _ask(s3, copy, "s3:CopyObject", method="PUT", headers=headers)
     return _copied_etag(answer, "s3:CopyObject", copy)
 
@@ -117,6 +121,10 @@ def _kept_as(copy: Copy) -> dict[str, str]:
     return headers | encrypted_by(copy.encryption_key)
 
 
+def _tagged_as(copy: Copy) -> dict[str, str]:
+    return {} if copy.with_tags else {"x-amz-tagging-directive": "REPLACE"}
+
+
 def _described(s3: S3, copy: Copy) -> dict[str, str]:
     """What describes the source, as headers that describe the copy alike."""
     target = f"s3://{copy.source_bucket}/{copy.source_key}"
@@ -126,7 +134,7 @@ def _described(s3: S3, copy: Copy) -> dict[str, str]:
         for name, value in head.headers.items()
         if name.lower() in _DESCRIBING or name.lower().startswith(_USER_METADATA)
     }
-    if int(head.headers.get("x-amz-tagging-count", "0")):
+    if copy.with_tags and int(head.headers.get("x-amz-tagging-count", "0")):
         headers["x-amz-tagging"] = _tags(s3, copy, target)
     return headers
 

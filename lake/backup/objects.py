@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
 
+POINTS = "_levee/points/"
+"""Where restore points lie below the place of a backup. VACUUM passes over what begins with an underscore."""
+
 
 @dataclass(frozen=True, slots=True)
 class BucketPrefix:

@@ -133,10 +133,13 @@ class Command(JsonCommand):
                 one["version"],
                 one["accepted_version"],
                 f"{one['proven_at']:%F %R}",
+                "kept" if one["proof"] else one["not_kept"],
             ]
             for one in points
         ]
-        self.emit(ProveJson(points=points), columns(["STATE", "PLAN", "TABLE", "VERSION", "OF", "PROVEN"], rows))
+        self.emit(
+            ProveJson(points=points), columns(["STATE", "PLAN", "TABLE", "VERSION", "OF", "PROVEN", "POINT"], rows)
+        )
 
     def _run(self, plan: str, enqueue: bool, here: bool, anew: bool, **_: Any) -> None:
         found = plan_named(plan)

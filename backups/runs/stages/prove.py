@@ -25,8 +25,8 @@ PROVING = "Proves which versions of each table can be restored."
 AT_ONCE = 200
 """Points that are stored together."""
 EARLIER = (
-    "Version {version:,} can be restored from its own restore point, as it was proven at {at:%Y-%m-%d %H:%M} UTC. No "
-    "later point is kept of that same table."
+    "Version {version:,} could be restored from its own restore point when that was proven, at {at:%Y-%m-%d %H:%M} "
+    "UTC. Nothing has looked at its files since."
 )
 NOT_LOOKED_AT = "Its tables were not proven: an older release planned this run."
 KEPT_ONCE = ("plan", "table", "earlier")
@@ -94,11 +94,12 @@ def _uri(bucket: str, root: str) -> str:
 
 
 def _set_aside(plan: Plan, points: Sequence[RestorePoint]) -> None:
-    """Let what is kept in the backup stay as an earlier point, unless these are kept of the very same table."""
+    """Let what is kept in the backup stay as an earlier point, unless these are of the same table, kept, and as new."""
     new = {point.table: point for point in points}
     for kept in plan.points.filter(table__in=new, earlier="").exclude(proof=""):
         point = new[kept.table]
-        if not point.proof or point.incarnation != kept.incarnation:
+        is_same = bool(point.proof) and point.incarnation == kept.incarnation
+        if not is_same or (point.version or 0) < (kept.version or 0):
             of_then = {"ranges": [[kept.version, kept.version]], "unpublished": [], "blocked": [], "blocked_total": 0}
             said = EARLIER.format(version=kept.version, at=kept.proven_at)
             plan.points.filter(pk=kept.pk).update(earlier=str(kept.pk), sentence=said, problems=[], **of_then)
@@ -108,7 +109,9 @@ def _set_aside(plan: Plan, points: Sequence[RestorePoint]) -> None:
 
 
 def _earlier(plan: Plan, point: RestorePoint) -> models.QuerySet[RestorePoint]:
-    return plan.points.filter(table=point.table, incarnation=point.incarnation).exclude(earlier="")
+    """What the point takes the place of."""
+    same = plan.points.filter(table=point.table, incarnation=point.incarnation, version__lte=point.version)
+    return same.exclude(earlier="")
 
 
 def _point(work: Work, table: ProvenTable) -> RestorePoint:

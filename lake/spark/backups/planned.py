@@ -16,7 +16,7 @@ from pyarrow import parquet
 from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import POINTS, BucketPrefix
 from lake.spark.backups.manifests import (
     BESIDE,
     LANES,
@@ -60,7 +60,7 @@ class Planning:
 def with_lanes(cut_off: datetime, limit: int) -> BatchStep:
     """Replace `storage_class` and `access_tier` by `lane`; archived goes before too_new, as it has to be restored.
 
-    Hints at a table's last checkpoint are left out.
+    Hints at a table's last checkpoint are left out, and what would be copied over the restore points of the backup.
     """
 
     def add(batches: Batches) -> Batches:
@@ -78,8 +78,9 @@ def _lanes(rows: Any, cut_off: datetime, limit: int) -> Any:
     )
     is_new = pc.greater(rows["modified_at"], pa.scalar(cut_off, pa.timestamp("us", tz="UTC")))
     is_hint = pc.and_(pc.match_substring_regex(rows["key"], HINT), pc.is_valid(rows["table"]))
+    goes = pc.or_(is_hint, pc.starts_with(rows["key"], POINTS))
     lanes = (LEFT_OUT, "archived", "too_new", "multipart")
-    cases = pa.StructArray.from_arrays([is_hint, is_archived, is_new, pc.greater(rows["size"], limit)], names=lanes)
+    cases = pa.StructArray.from_arrays([goes, is_archived, is_new, pc.greater(rows["size"], limit)], names=lanes)
     return pc.case_when(cases, *(pa.scalar(lane) for lane in (*lanes, "copy")))
 
 

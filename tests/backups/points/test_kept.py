@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -11,14 +12,14 @@ from django.urls import reverse
 
 from backups.contract import PointFileJson
 from backups.points import keeping, proving
-from backups.points.copies import POINTS, read_copy
+from backups.points.copies import read_copy
 from backups.points.keeping import Keeper, digest_of
 from backups.points.proving import ProvenTable, Source, prove_copy
 from dashboard.accounts.roles import Role
 from lake.aws.access import Access, open_lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
-from lake.backup.objects import place_of
+from lake.backup.objects import POINTS, place_of
 from lake.delta.names import commit_name
 from sandbox.client import REGION
 from tests.backups.points.conftest import Backup, refuse
@@ -158,6 +159,16 @@ def tampered(backup: Backup, end: str, change: Any) -> None:
     backup.lake.put(backup.vault, key, change(backup.lake.get(backup.vault, key)))
 
 
+def lose_meanwhile(monkeypatch: pytest.MonkeyPatch, backup: Backup, key: str) -> None:
+    whole = Keeper._log
+
+    def log(self: Keeper, *words: Any) -> Any:
+        backup.lake.delete(backup.vault, f"pool/{key}")
+        return whole(self, *words)
+
+    monkeypatch.setattr(Keeper, "_log", log)
+
+
 @pytest.mark.parametrize(
     ("end", "change"),
     [
@@ -167,6 +178,7 @@ def tampered(backup: Backup, end: str, change: Any) -> None:
         (".jsonl.gz", lambda body: body[:40]),
         ("{digest}.json", lambda body: body.replace(b'"version": 2', b'"version": 1')),
         ("{digest}.json", lambda body: with_digest(json.loads(body) | {"hash": "0"})),
+        ("{digest}.json", lambda body: with_digest(json.loads(body) | {"version": 1})),
         ("{digest}.json", lambda body: b"{}"),
         ("{digest}.json", lambda body: b"no JSON"),
     ],
@@ -177,7 +189,10 @@ def test_a_point_that_somebody_changed_is_not_called_kept(backup, end, change):
     tampered(backup, kept.rpartition("/")[2] if "{" in end else end, change)
     table = keep(backup)
     assert table.kept == ""
-    assert table.not_kept.startswith(f"s3a://{backup.vault}/pool/{POINTS}")
+    said = re.match(rf"s3a://{backup.vault}/(.*) is not what was written there\. Move it away", table.not_kept)
+    assert said is not None
+    backup.lake.delete(backup.vault, said[1])
+    assert keep(backup).kept == kept
 
 
 def test_a_file_that_changes_while_its_table_is_proven_leaves_it_without_a_point(backup, monkeypatch):
@@ -222,11 +237,45 @@ def test_what_lies_in_an_archive_is_copied_from_the_source(backup, monkeypatch):
     assert restored(backup, keep(backup).kept) == appended(range(3))
 
 
-@pytest.mark.parametrize("code", ["InvalidObjectState", "PreconditionFailed", "KeyTooLongError", "AccessDenied"])
+@pytest.mark.parametrize(
+    "code", ["InvalidObjectState", "PreconditionFailed", "XMinioInvalidObjectName", "AccessDenied"]
+)
 def test_what_cannot_be_copied_leaves_its_table_without_a_point_and_the_run_goes_on(backup, monkeypatch, code):
     backup.put_both(appended(range(3)))
     refuse_copies(monkeypatch, code, backup.vault, backup.source)
     assert code in keep(backup).not_kept
+
+
+def test_a_file_that_goes_while_its_table_is_proven_leaves_it_without_a_point(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    lose_meanwhile(monkeypatch, backup, f"t/{name(2)}")
+    table = keep(backup)
+    assert (table.kept, f"t/{name(2)} changed while" in table.not_kept) == ("", True)
+
+
+def test_a_file_that_the_log_names_in_full_is_an_object_without_a_path(backup):
+    elsewhere = commit(3, add(f"s3a://{backup.source}/other/a%20b.parquet"))
+    backup.put_both(appended(range(3)) | elsewhere | {"other/a b.parquet": b"x" * 500})
+    lines = lines_of(backup, document_of(backup, keep(backup).kept))
+    assert [(one["path"], one["size"]) for one in lines if one["key"] == "other/a b.parquet"] == [(None, 500)]
+    assert [one["key"] for one in lines] == sorted(one["key"] for one in lines)
+
+
+def test_what_one_copy_cannot_take_is_copied_in_parts(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    monkeypatch.setattr(keeping, "COPY_LIMIT", 10)
+    assert restored(backup, keep(backup).kept) == appended(range(3))
+
+
+def test_copies_of_the_same_log_under_other_etags_make_no_other_point(backup):
+    """As under KMS, where each copy has an ETag of its own."""
+    objects = appended(range(3))
+    backup.put_both(objects)
+    kept, there = keep(backup).kept, points_in(backup)
+    for version in range(3):
+        backup.put_in_one_part(LOG + commit_name(version), objects[LOG + commit_name(version)])
+    assert keep(backup).kept == kept
+    assert points_in(backup) == there
 
 
 def test_what_is_written_anew_after_the_log_was_listed_is_not_read_as_what_was_listed(backup, monkeypatch):

@@ -358,6 +358,20 @@ def test_the_point_of_a_dropped_table_stays_beside_that_of_the_table_made_anew(b
     assert points_of(backup) == [(True, OTHER, 0, [[0, 0]]), (False, UUID, 2, [[0, 2]])]
 
 
+def test_a_point_stays_where_a_foreign_writer_has_set_the_log_back_and_goes_when_the_table_is_past_it(backup):
+    backup.put_both(appended(range(4)))
+    proven(copied_run(backup))
+    backup.lake.delete(backup.source, LOG + commit_name(3))
+    proven(copied_run(backup))
+    assert points_of(backup) == [(True, UUID, 3, [[3, 3]]), (False, UUID, 2, [[0, 2]])]
+    proven(copied_run(backup))
+    assert len(points_of(backup)) == 2
+
+    backup.put_both(appended(range(5)))
+    proven(copied_run(backup))
+    assert points_of(backup) == [(False, UUID, 4, [[0, 4]])]
+
+
 def test_a_point_stays_where_a_later_run_can_keep_none_and_goes_when_one_does(backup, monkeypatch):
     backup.put_both(appended(range(3)))
     proven(copied_run(backup))

@@ -11,10 +11,10 @@ import urllib3
 
 from backups import jobs
 from backups.models import Plan, Run
-from backups.points.copies import POINTS
 from dashboard.connections.models import Connection
 from lake.aws.access import Access, open_lake
 from lake.aws.batch_operations import BatchOperations, JobStatus
+from lake.backup.objects import POINTS
 from sandbox.client import REGION
 from tests.backups.runs import plain
 from tests.backups.runs.world import make_plan

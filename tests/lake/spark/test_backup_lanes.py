@@ -39,6 +39,12 @@ def test_the_hint_at_a_table_s_last_checkpoint_is_left_out_and_nothing_that_look
     assert told == ["left_out", "left_out", "copy", "copy", "copy", "copy"]
 
 
+def test_what_would_be_copied_over_the_restore_points_of_the_backup_is_left_out() -> None:
+    keys = ["_levee/points/lake/t/@1-a.json", "t/_levee/points/a", "_levee/point"]
+    told = laned([(None, None, CUT_OFF, 1)] * len(keys), keys, [None] * len(keys))
+    assert told == ["left_out", "copy", "copy"]
+
+
 def laned(rows: list[tuple[Any, ...]], keys: list[str], tables: list[str | None]) -> list[str]:
     kinds, tiers, moments, sizes = zip(*rows, strict=True)
     batch = pa.RecordBatch.from_pydict(
