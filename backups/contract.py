@@ -242,7 +242,7 @@ class PointJson(TypedDict):
     last_checked_at: NotYet
     last_drill_at: NotYet
     in_commit_timestamps: bool | None
-    proof: Annotated[str | None, "s3a://vault/lake/_levee/points/lake/orders/@41-9b1d6e0f3a7c2584.json"]
+    proof: Annotated[str | None, "s3a://vault/lake/_levee/points/lake/orders/@41-04d7a2c95be81f36.json"]
     not_kept: Annotated[str, ""]
     problems: Annotated[list[str], ["00000000000000000013.json: Line 2 of version 13 is not one whole action."]]
 
@@ -261,7 +261,6 @@ class PointFileJson(TypedDict):
     format: Annotated[int, 1]
     plan: Annotated[str, "nightly"]
     run: Annotated[str, "0d7e5f5c-3a8c-4c53-8a9f-5f6f0a1f2c11"]
-    source: Annotated[str, "s3a://lake/"]
     destination: Annotated[str, "s3a://vault/lake/"]
     table: Annotated[str, "s3a://lake/orders"]
     incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]

@@ -24,19 +24,22 @@ _BY_OUTCOME = {
     "failed": "The copy failed. Try it again; if it fails again, look at its code in the report.",
 }
 _CREDENTIALS = "Renew the credentials of the plan's connection, or let its role be taken again."
+OF_CREDENTIALS = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "NoCredentials",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+        "UnrecognizedClientException",
+    }
+)
 _CURES = {
     **dict.fromkeys(
-        (
-            "ExpiredToken",
-            "ExpiredTokenException",
-            "InvalidAccessKeyId",
-            "InvalidClientTokenId",
-            "InvalidToken",
-            "NoCredentials",
-            "SignatureDoesNotMatch",
-            "TokenRefreshRequired",
-            "UnrecognizedClientException",
-        ),
+        OF_CREDENTIALS,
         _CREDENTIALS,
     ),
     **dict.fromkeys(

@@ -1,7 +1,7 @@
 """A backup as it lies in S3: the logs of its tables, and the size of every other object."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -117,16 +117,12 @@ def is_of_one_object(error: AwsError) -> bool:
     return error.is_access_denied or error.code in {"NoSuchKey", ARCHIVED} or error.code.startswith("KMS.")
 
 
-def same_bytes(log: StoredLog, original: StoredLog) -> Callable[[LogObject, LogObject], bool]:
-    """Whether two objects are the same: of one size and ETag, or, as an ETag may be of parts or encrypted, of one size
-    and the same bytes."""
-
-    def is_same(found: LogObject, there: LogObject) -> bool:
-        if found.size != there.size:
-            return False
-        if found.etag and found.etag == there.etag:
-            return True
-        body = log.body(found.name)
-        return isinstance(body, bytes) and body == original.body(there.name)
-
-    return is_same
+def is_same(log: StoredLog, found: LogObject, original: StoredLog, there: LogObject) -> bool | LogUnreadable:
+    """Whether objects of two logs are the same: of one size and ETag, or, as an ETag may be of parts or encrypted, of
+    one size and the same bytes; LogUnreadable where bytes tell and cannot be had."""
+    if found.size != there.size:
+        return False
+    if found.etag and found.etag == there.etag:
+        return True
+    bodies = log.body(found.name), original.body(there.name)
+    return next((body for body in bodies if isinstance(body, LogUnreadable)), bodies[0] == bodies[1])

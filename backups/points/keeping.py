@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,25 +16,24 @@ from typing import Any, NamedTuple
 import orjson
 
 from backups.contract import PointFileJson
-from backups.points.copies import ARCHIVED, LOG, StoredLog
+from backups.outcomes import OF_CREDENTIALS
+from backups.points.copies import ARCHIVED, LOG, StoredLog, is_same
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
+from lake.aws.wire import PASSING_CODES
 from lake.backup.objects import POINTS, BucketPrefix
 from lake.delta.facts import LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.point_log import PointLog
 from lake.delta.restorable import SizeOf
 
-_TROUBLE = frozenset(
-    {"ConnectionFailed", "ExpiredToken", "InternalError", "NoCredentials", "RequestTimeout", "ServiceUnavailable"}
-)
+FORMAT = 1
+_TROUBLE = PASSING_CODES | OF_CREDENTIALS | {"ConnectionFailed", "ServiceUnavailable"}
 """What is none of one point, and worth another try soon."""
 _OF_THE_FIRST = frozenset({"plan", "run", "commits", "proven_at", "digest"})
-"""What a document says of the run that wrote it; all else is the same for whoever proves the point."""
-
-
+"""What a document says of the run that wrote it. All else is the same for whoever proves the point, and names it."""
 DIFFERS = "{} is not what was written there. Move it away, and the next run writes it anew."
 
 
@@ -58,7 +57,7 @@ class Keeper:
 
     s3: S3
     place: BucketPrefix
-    source: BucketPrefix
+    source_bucket: str
     encryption_key: str
     plan: str
     run: str
@@ -77,20 +76,22 @@ class Keeper:
         `log` is the one that the point was proven from; `commits` are S3's times of the versions that can be restored.
         Raises NotKept, and AwsError for what is no trouble of this one point.
         """
-        table = "/".join(filter(None, (self.source.bucket, root)))
+        table = "/".join(filter(None, (self.source_bucket, root)))
+        folder = f"{POINTS}{table}/@"
         try:
-            objects = [*self._log(f"{POINTS}{table}/@log/", point, log), *self._data(root, point, log, size_of)]
+            objects = [*self._log(f"{folder}log/", point, log), *self._data(root, point, log, size_of)]
             packed, digest = packed_list(objects)
-            name = f"{POINTS}{table}/@{point.state.version}-{digest[:16]}"
-            self._write(f"{name}.jsonl.gz", packed)
-            document = self._document(table, point, f"{name}.jsonl.gz", digest, commits, now)
-            self._write(f"{name}.json", orjson.dumps(document, option=orjson.OPT_INDENT_2))
-            self._require(f"{name}.json", document)
+            listed = f"{folder}{point.state.version}-{digest[:16]}.jsonl.gz"
+            self._write(listed, packed)
+            document = self._document(table, point, listed, digest, commits, now)
+            key = f"{folder}{point.state.version}-{digest_of(document, _OF_THE_FIRST)[:16]}.json"
+            self._write(key, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+            self._require(key, document)
         except AwsError as error:
             if error.is_throttle or error.code in _TROUBLE:
                 raise
             raise NotKept(str(error)) from error
-        return self.place.below(f"{name}.json").uri
+        return self.place.below(key).uri
 
     def _log(self, folder: str, point: PointLog, log: StoredLog) -> list[PointObject]:
         """The objects of the point's log, after each has been copied that no earlier point has."""
@@ -110,14 +111,11 @@ class Keeper:
         return [PointObject(folder + key, there[key].size, there[key].etag, LOG + name) for name, key in paths]
 
     def _compare(self, own: StoredLog, name: str, copy: ObjectSummary | None, log: StoredLog, found: LogObject) -> None:
-        """Raise NotKept where a copy is not what it was made from: of its size and ETag, or of the same bytes."""
-        if copy and copy.size == found.size and copy.etag == found.etag != "":
-            return
-        one, other = own.body(name), log.body(found.name)
-        for body in (one, other):
-            if isinstance(body, LogUnreadable):
-                raise NotKept(str(body))
-        if one != other:
+        """Raise NotKept where a copy is not what it was made from."""
+        same = copy and is_same(own, LogObject(name, copy.size, copy.modified_at, copy.etag), log, found)
+        if isinstance(same, LogUnreadable):
+            raise NotKept(str(same))
+        if not same:
             raise NotKept(DIFFERS.format(f"s3a://{own.bucket}/{own.folder}{name}"))
 
     def _copy(self, key: str, found: LogObject, log: StoredLog) -> None:
@@ -181,10 +179,9 @@ class Keeper:
     ) -> PointFileJson:
         state = point.state
         said = PointFileJson(
-            format=1,
+            format=FORMAT,
             plan=self.plan,
             run=self.run,
-            source=self.source.uri,
             destination=self.place.uri,
             table=f"s3a://{table}",
             incarnation=state.table_id,
@@ -213,9 +210,9 @@ def packed_list(objects: Iterable[PointObject]) -> tuple[bytes, str]:
     return packed.getvalue(), digest.hexdigest()
 
 
-def digest_of(document: Mapping[str, Any]) -> str:
+def digest_of(document: Mapping[str, Any], without: Collection[str] = ("digest",)) -> str:
     """The SHA-256 of a point's document but for its `digest`, as JSON with sorted keys and no blanks."""
-    rest = {name: value for name, value in document.items() if name != "digest"}
+    rest = {name: value for name, value in document.items() if name not in without}
     return hashlib.sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 
 from django.utils import timezone
 
-from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, log_of, read_copy, same_bytes
+from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
 from backups.points.keeping import Keeper, NotKept
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
@@ -144,7 +144,9 @@ def _prove(
     said = _accepted(source, root, there)
     unpublished = dict(said.unpublished)
     there = with_accepted(there, unpublished)
-    anchored, differing = as_the_source_has_it(with_accepted(listing, unpublished), there, same_bytes(log, original))
+    anchored, differing = as_the_source_has_it(
+        with_accepted(listing, unpublished), there, lambda found, other: is_same(log, found, original, other) is True
+    )
     files = TableFiles(root, source.bucket, lambda key: key, size_of)
     # What is archived in the backup is read at the source, whose object it was found equal to.
     log = replace(log, instead=original)

@@ -44,7 +44,7 @@ def advance(work: Work) -> StageAnswer:
     known = set(run.points.values_list("table", flat=True))
     left = [root for root in roots if _uri(source.bucket, root) not in known]
     where, place = Source(s3, source.bucket, _accepted(work)), place_of(run.destination)
-    keeper = Keeper(s3, place, source, run.plan.encryption_key, run.plan.name, str(run.pk))
+    keeper = Keeper(s3, place, source.bucket, run.plan.encryption_key, run.plan.name, str(run.pk))
     with closing(prove_copy(s3, place, source.prefix, where, left, keeper)) as tables:
         while proven := list(islice(tables, AT_ONCE)):
             work.context.check_cancelled()

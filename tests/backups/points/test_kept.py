@@ -44,7 +44,7 @@ def keep(backup: Backup) -> ProvenTable:
     access = Access(REGION, endpoint_url=backup.lake.origin, static_credentials=("sandbox", "sandbox"))
     place, source = place_of(backup.plan.destination), place_of(backup.plan.source)
     with open_lake(access) as lake:
-        keeper = Keeper(lake.s3, place, source, "", "nightly", "1")
+        keeper = Keeper(lake.s3, place, source.bucket, "", "nightly", "1")
         [table] = prove_copy(lake.s3, place, "", Source(lake.s3, source.bucket), ["t"], keeper)
     return table
 
@@ -126,6 +126,15 @@ def test_a_later_point_copies_what_is_new_in_the_log_and_no_more(backup):
     assert sorted(new) == [f"{3:020d}", "@3", "@3"]
     assert restored(backup, first.kept) == appended(range(3))
     assert restored(backup, later.kept) == appended(range(4))
+
+
+def test_a_release_that_writes_other_documents_writes_its_own_beside_the_earlier_one(backup, monkeypatch):
+    backup.put_both(appended(range(3)))
+    first, there = keep(backup).kept, set(points_in(backup))
+    monkeypatch.setattr(keeping, "FORMAT", 2)
+    second = keep(backup).kept
+    assert [f"s3a://{backup.vault}/{key}" for key in set(points_in(backup)) - there] == [second]
+    assert (document_of(backup, first)["format"], document_of(backup, second)["format"]) == (1, 2)
 
 
 def test_an_interruption_leaves_no_document_that_is_not_true_and_the_next_try_ends(backup, monkeypatch):
@@ -324,7 +333,9 @@ def test_what_is_kept_is_pinned_and_encrypted_with_the_key_of_the_copies(backup,
     def asked(self: S3, operation: str, *words: Any, **more: Any) -> Any:
         if operation in {"s3:PutObject", "s3:CopyObject"}:
             sent.append(more["headers"].get("x-amz-server-side-encryption-aws-kms-key-id"))
-            assert more["headers"].keys() & {"x-amz-copy-source-if-match", "If-None-Match"}
+            is_copy = operation == "s3:CopyObject"
+            assert ("x-amz-copy-source-if-match" if is_copy else "If-None-Match") in more["headers"]
+            assert more["headers"].get("x-amz-tagging-directive") == ("REPLACE" if is_copy else None)
         return whole(self, operation, *words, **more)
 
     monkeypatch.setattr(S3, "ask", asked)

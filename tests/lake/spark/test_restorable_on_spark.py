@@ -6,6 +6,7 @@ from lake.delta.names import commit_name
 from lake.spark.sql import delta_path
 from sandbox.spark_tables import SparkLake
 from tests.builders.copies import LOG, proof_of, without
+from tests.lake.delta.test_point_log import shortest
 from tests.sparksession import shared_spark_lake
 
 pytestmark = pytest.mark.spark
@@ -74,6 +75,17 @@ def test_spark_reads_what_is_claimed_of_a_copy_without_a_deletion_vector_and_fai
         else:
             with pytest.raises(Exception, match=r"deletion_vector|FileNotFound|does not exist|404"):
                 rows(spark_lake, uri, version)
+
+
+def test_spark_reads_a_restore_point_from_its_own_log_and_files_alone(spark_lake: SparkLake, objects) -> None:
+    point = shortest(objects)
+    assert point is not None
+    log = {LOG + name: objects[LOG + found.name] for name, found in point.objects.items()}
+    uri = put(spark_lake, "point", log | {key: objects[key] for key in point.files})
+
+    assert (point.base, point.state.version, any("_sidecars/" in key for key in log)) == (4, NEWEST, True)
+    assert LOG + commit_name(3) not in log
+    assert rows(spark_lake, uri, NEWEST) == rows(spark_lake, URI, NEWEST)
 
 
 def test_spark_refuses_a_checkpoint_without_the_commit_of_its_version(spark_lake: SparkLake, objects) -> None:
