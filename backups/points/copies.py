@@ -117,12 +117,12 @@ def is_of_one_object(error: AwsError) -> bool:
     return error.is_access_denied or error.code in {"NoSuchKey", ARCHIVED} or error.code.startswith("KMS.")
 
 
-def is_same(log: StoredLog, found: LogObject, original: StoredLog, there: LogObject) -> bool | LogUnreadable:
+def is_same(log: StoredLog, found: LogObject, original: StoredLog, there: LogObject) -> bool:
     """Whether objects of two logs are the same: of one size and ETag, or, as an ETag may be of parts or encrypted, of
-    one size and the same bytes; LogUnreadable where bytes tell and cannot be had."""
+    one size and the same bytes. Raises LogUnreadable where bytes tell and cannot be had."""
     if found.size != there.size:
         return False
     if found.etag and found.etag == there.etag:
         return True
-    bodies = log.body(found.name), original.body(there.name)
-    return next((body for body in bodies if isinstance(body, LogUnreadable)), bodies[0] == bodies[1])
+    with log.open(found.name) as one, original.open(there.name) as other:
+        return one.read() == other.read()

@@ -112,11 +112,12 @@ class Keeper:
 
     def _compare(self, own: StoredLog, name: str, copy: ObjectSummary | None, log: StoredLog, found: LogObject) -> None:
         """Raise NotKept where a copy is not what it was made from."""
-        same = copy and is_same(own, LogObject(name, copy.size, copy.modified_at, copy.etag), log, found)
-        if isinstance(same, LogUnreadable):
-            raise NotKept(str(same))
-        if not same:
-            raise NotKept(DIFFERS.format(f"s3a://{own.bucket}/{own.folder}{name}"))
+        try:
+            if copy and is_same(own, LogObject(name, copy.size, copy.modified_at, copy.etag), log, found):
+                return
+        except LogUnreadable as reason:
+            raise NotKept(str(reason)) from reason
+        raise NotKept(DIFFERS.format(f"s3a://{own.bucket}/{own.folder}{name}"))
 
     def _copy(self, key: str, found: LogObject, log: StoredLog) -> None:
         for origin in filter(None, (log, log.instead)):

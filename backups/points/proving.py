@@ -144,9 +144,13 @@ def _prove(
     said = _accepted(source, root, there)
     unpublished = dict(said.unpublished)
     there = with_accepted(there, unpublished)
-    anchored, differing = as_the_source_has_it(
-        with_accepted(listing, unpublished), there, lambda found, other: is_same(log, found, original, other) is True
-    )
+
+    def is_sources(found: LogObject, other: LogObject) -> bool:
+        with suppress(LogUnreadable):
+            return is_same(log, found, original, other)
+        return False
+
+    anchored, differing = as_the_source_has_it(with_accepted(listing, unpublished), there, is_sources)
     files = TableFiles(root, source.bucket, lambda key: key, size_of)
     # What is archived in the backup is read at the source, whose object it was found equal to.
     log = replace(log, instead=original)

@@ -50,7 +50,10 @@ JOBS: Mapping[str, StateStyle] = {
     "begun": StateStyle("Under way", "s-running", "live", "The job ended; what it began goes on, or waits"),
     "overtaken": StateStyle("Overtaken", "s-foreign", "warn", "Stopped, because somebody else changed it first"),
     "complete_with_gaps": StateStyle(
-        "Complete with gaps", "s-gaps", "warn", "Done; objects are left over, or tables not proven"
+        "Complete with gaps",
+        "s-gaps",
+        "warn",
+        "Done; objects are left over, or a table lacks proof or its restore point",
     ),
     "failed": StateStyle("Failed", "s-failed", "crit", "Stopped by an error", loud=True),
     "lost": StateStyle("Lost", "s-unknown", "crit", "Its worker has not been heard of for 90 s"),

@@ -26,8 +26,9 @@ AT_ONCE = 200
 """Points that are stored together."""
 EARLIER = (
     "Version {version:,} could be restored from its own restore point when that was proven, at {at:%Y-%m-%d %H:%M} "
-    "UTC. Nothing has looked at its files since."
+    "UTC. {since}"
 )
+NOT_SEEN_SINCE = "Nothing has looked at its files since."
 NOT_LOOKED_AT = "Its tables were not proven: an older release planned this run."
 KEPT_ONCE = ("plan", "table", "earlier")
 PROVEN_ANEW = [
@@ -101,7 +102,8 @@ def _set_aside(plan: Plan, points: Sequence[RestorePoint]) -> None:
         is_same = bool(point.proof) and point.incarnation == kept.incarnation
         if not is_same or (point.version or 0) < (kept.version or 0):
             of_then = {"ranges": [[kept.version, kept.version]], "unpublished": [], "blocked": [], "blocked_total": 0}
-            said = EARLIER.format(version=kept.version, at=kept.proven_at)
+            since = f"The run after it could keep none: {point.not_kept}" if point.not_kept else NOT_SEEN_SINCE
+            said = EARLIER.format(version=kept.version, at=kept.proven_at, since=since)
             plan.points.filter(pk=kept.pk).update(earlier=str(kept.pk), sentence=said, problems=[], **of_then)
     for point in points:
         if point.proof:

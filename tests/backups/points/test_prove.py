@@ -106,6 +106,15 @@ def test_the_same_bytes_under_another_etag_are_the_source_s(backup, prove):
     assert [one["version"] for one in prove(backup.uri, "--plan", "warehouse-daily")] == [0]
 
 
+def test_a_copy_that_can_neither_be_told_by_its_etag_nor_be_read_is_not_the_source_s(backup, prove, monkeypatch):
+    objects = appended(range(3))
+    backup.put_both(objects)
+    backup.put_in_one_part(LOG + commit_name(1), objects[LOG + commit_name(1)])
+    refuse(monkeypatch, "get", "AccessDenied", lambda bucket, key: bucket == backup.vault and commit_name(1) in key)
+    [point] = prove(backup.uri, "--plan", "warehouse-daily")
+    assert (point["version"], "not known to be the source's" in point["problems"][0]) == (0, True)
+
+
 def test_a_table_that_the_source_no_longer_has_is_not_proven_with_the_plan_and_is_without(backup, prove):
     backup.put(appended(range(3)), copied=True)
     assert [one["state"] for one in prove(backup.uri, "--plan", "warehouse-daily")] == ["unprovable"]

@@ -374,7 +374,7 @@ def test_a_point_stays_where_a_foreign_writer_has_set_the_log_back_and_goes_when
 
 def test_a_point_stays_where_a_later_run_can_keep_none_and_goes_when_one_does(backup, monkeypatch):
     backup.put_both(appended(range(3)))
-    proven(copied_run(backup))
+    first = proven(copied_run(backup))
     [point] = RestorePoint.objects.all()
     backup.put_both(appended(range(4)))
     with monkeypatch.context() as refused:
@@ -382,7 +382,10 @@ def test_a_point_stays_where_a_later_run_can_keep_none_and_goes_when_one_does(ba
         for _ in range(2):
             proven(copied_run(backup))
             assert points_of(backup) == [(True, UUID, 2, [[2, 2]]), (False, UUID, 3, [[0, 3]])]
-    assert RestorePoint.objects.get(earlier=str(point.pk)).proof == point.proof
+    earlier = RestorePoint.objects.get(earlier=str(point.pk))
+    RestorePoint.objects.filter(pk=earlier.pk).update(state="behind")
+    assert "Tables not proven" not in flat(signed_in(Role.VIEWER).get(reverse("backup-run", args=[first.pk])))
+    assert (earlier.proof, "The run after it could keep none: s3:put on s3" in earlier.sentence) == (point.proof, True)
 
     proven(copied_run(backup))
     assert points_of(backup) == [(False, UUID, 3, [[0, 3]])]

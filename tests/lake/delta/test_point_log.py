@@ -41,7 +41,6 @@ def test_it_begins_with_the_newest_checkpoint_and_ends_with_the_version():
 
     point = shortest(without(objects, f"t/{name(7)}"))
 
-    assert point is not None
     assert (point.base, point.state.version, point.state.files) == (4, 6, 6)
     assert point.objects.keys() == {f"{4:020d}.checkpoint.parquet", *names(4, 5, 6)}
     assert point.files == {f"t/{name(version)}": name(version) for version in range(1, 7)}
@@ -57,14 +56,12 @@ def test_it_begins_with_the_newest_checkpoint_and_ends_with_the_version():
 )
 def test_a_checkpoint_that_does_not_lead_to_what_was_proven_is_passed_over(body):
     point = shortest(appended(range(6)) | {f"{LOG}{4:020d}.checkpoint.parquet": body})
-    assert point is not None
     assert (point.base, point.objects.keys()) == (-1, names(*range(6)))
 
 
 def test_of_a_cleaned_log_it_begins_with_what_the_proof_began_with():
     objects = without(appended(range(6)), *(LOG + commit_name(version) for version in range(3)))
     point = shortest(objects | checkpoint(3, *map(name, range(1, 4))) | {f"{LOG}{5:020d}.checkpoint.parquet": b"x"})
-    assert point is not None
     assert (point.base, point.objects.keys()) == (3, {f"{3:020d}.checkpoint.parquet", *names(3, 4, 5)})
 
 
@@ -74,7 +71,6 @@ def test_an_accepted_commit_is_published_in_it():
         f"t/{name(3)}": b"x" * 500,
     }
     point = shortest(objects, {3: STAGED})
-    assert point is not None
     assert point.objects.keys() == names(0, 1, 2, 3)
     assert point.objects[commit_name(3)].name == STAGED
 
@@ -83,7 +79,6 @@ def test_only_the_sidecars_that_its_checkpoint_names_are_in_it():
     sidecars = {f"{LOG}_sidecars/{one}.parquet": checkpoint_bytes(add(name(1)), add(name(2))) for one in ("a", "b")}
     manifest = commit_bytes(protocol(), metadata(), {"sidecar": {"path": "a.parquet", "sizeInBytes": 1}})
     point = shortest(appended(range(4)) | sidecars | {f"{LOG}{2:020d}.checkpoint.{UUID}.json": manifest})
-    assert point is not None
     assert point.objects.keys() == {f"{2:020d}.checkpoint.{UUID}.json", "_sidecars/a.parquet", *names(2, 3)}
 
 
@@ -92,7 +87,6 @@ def test_deletion_vectors_and_files_that_are_named_in_full_are_among_its_files()
     objects = appended(range(2)) | commit(2, remove(name(1)), marked, add("s3a://lake/other/a%20b.parquet"))
     objects |= {"other/a b.parquet": b"x" * 500, f"t/{VECTOR_FILE}": b"x" * 60}
     point = shortest(objects)
-    assert point is not None
     assert point.files == {f"t/{name(1)}": name(1), f"t/{VECTOR_FILE}": VECTOR_FILE, "other/a b.parquet": None}
 
 
