@@ -39,7 +39,6 @@ def every_page(page: "Page") -> list[str]:
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),
         *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "doctor/", "ttl/")),
-        link(page, "/jobs/", 'td[data-label="Last"] a'),
         *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/", "/connections/")),
     ]
 
