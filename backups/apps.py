@@ -17,6 +17,7 @@ class BackupsConfig(AppConfig):
         from dashboard.accounts import search
         from dashboard.alerts import problems
         from dashboard.alerts.digest import register_section
+        from dashboard.connections import protection
         from dashboard.connections.signals import lake_emptied
         from dashboard.deadlines import judging
         from dashboard.declaration.sections import register
@@ -29,6 +30,7 @@ class BackupsConfig(AppConfig):
         search.in_modules.name("backups.search")
         problems.in_modules.name("backups.alerting")
         judging.in_modules.name("backups.due")
+        protection.in_modules.name("backups.queries.tables")
         register_section("backups", _section)
         register(PlanSection())
         require_known_items(settings.BACKUP_PRICES)

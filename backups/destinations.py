@@ -23,6 +23,12 @@ def overlap(one: str, other: str) -> bool:
     return is_within and (can_be(first.bucket, second.bucket) or can_be(second.bucket, first.bucket))
 
 
+def is_copy_of(destination: str, copy: str) -> bool:
+    """Whether a copy lies where a plan of that destination puts one, at some date."""
+    planned, there = place_of(destination), place_of(copy)
+    return planned.prefix == there.prefix and can_be(planned.bucket, there.bucket)
+
+
 def why_overlapping(name: str, destination: str) -> str:
     """The sentence that refuses a destination of the plan of that name, "" where no other plan's overlaps.
 

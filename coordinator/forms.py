@@ -36,6 +36,7 @@ class TableFilterForm(forms.Form):
     mechanism = forms.ChoiceField(required=False, choices=_MECHANISMS)
     bucket = forms.CharField(required=False, max_length=63)
     connection = forms.CharField(required=False, max_length=64)
+    plan = forms.CharField(required=False, max_length=64)
     store = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
     table = _Numbers(required=False)

@@ -31,6 +31,7 @@ urlpatterns = [
     path("tables/<int:table_id>/commits/<int:version>/", table.commit, name="table-commit"),
     path("tables/<int:table_id>/entries/", table.entries, name="table-entries"),
     path("tables/<int:table_id>/jobs/", table.jobs, name="table-jobs"),
+    path("tables/<int:table_id>/backups/", table.backups, name="table-backups"),
     path("tables/<int:table_id>/history/", table.history, name="table-history"),
     path("tables/<int:table_id>/activity/", acts, name="table-activity"),
     path("tables/<int:table_id>/repairs/", repairs.plan, name="table-repairs"),

@@ -21,6 +21,7 @@ from backups.policies.names import names_of
 from backups.queries.cards import Card, cards_of, counts_of, plans_in_scope, verdict_of, verdict_of_one
 from backups.queries.plan_page import inventory_set_up, last_preflight
 from backups.queries.rows import kept_text, lacks_permission, run_url
+from backups.queries.times import times_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection, seen
@@ -91,6 +92,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "page": runs,
         "rows": [(run, kept_text(run, kept)) for run in runs.rows],
         "inventories": found.inventories.all()[:INVENTORIES_SHOWN],
+        "times": times_of(found.points.all()),
         "active_url": run_url(card.active) if card.active else "",
         "why_not_run": _why_not(actor, found, "backup.run"),
         "would_fail_again": card.newest is not None and lacks_permission(card.newest),

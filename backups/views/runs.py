@@ -17,6 +17,7 @@ from backups.documents import failure_document
 from backups.models import AS_PROMISED, Run, RunState
 from backups.queries.rows import lacks_permission, standing
 from backups.queries.run_page import table_rows
+from backups.queries.times import times_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import seen
 from dashboard.connections.writable import why_not_writable
@@ -44,6 +45,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "lacks_permission": lacks_permission(found),
         "tables": table_rows(found),
         "unproven": found.points.filter(earlier="").exclude(state__in=AS_PROMISED, not_kept="")[:MOST_UNPROVEN],
+        "times": times_of(found.points.all()),
         "live": live,
         "live_more": live["unread"]["count"] - len(live["unread"]["examples"]) if live else 0,
         "why_not_run": _why_not(actor, found, "backup.run"),

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField
-from django.db.models.functions import Cast, Substr
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Cast, Left, Substr
+from django.db.models.lookups import Exact
 
 from coordinator.charts import Sparkline, hour_of, sparkline
 from coordinator.contract import TableLine
@@ -25,13 +26,17 @@ from coordinator.protocols.verdict import State
 from coordinator.protocols.wording import counted
 from coordinator.queries.next_step import NextStep, next_step
 from coordinator.queries.table_counts import sum_of_tables, tables_by
+from coordinator.queries.table_page import seen_table
 from dashboard.connections.models import Connection
+from dashboard.connections.protection import PlanSource, Restorable, backups
 from dashboard.web import paging
 from dashboard.web.paging import Column, Page, Sort, keyset_page, ordered
 from lake.delta.uri import SCHEMES, places_meant
 
 GONE = "gone"
 UNPUBLISHED = "unpublished"
+NO_PLAN = "no plan"
+"""Of the filter by backup plan: tables that none takes. No plan has a name with a space."""
 EXPORT_CHUNK = 1_000
 MOST_FOUND = 1_000
 """Tables that a search counts; of more it is said that there are more."""
@@ -73,10 +78,12 @@ class TableFilter:
     bucket: str = ""
     connection: str = ""
     store: int | None = None
+    plan: str = ""
+    """Name of a backup plan, or NO_PLAN."""
     only: tuple[int, ...] = ()
     """Tables that somebody has picked, by their primary keys; empty: all."""
     found: tuple[int, ...] | None = None
-    """What `q` finds, as `searched` looked it up; None: it was not, or finds more than MOST_FOUND."""
+    """What `q` and `plan` find, as `searched` looked it up; None: it was not, or finds more than MOST_FOUND."""
 
     @property
     def narrows(self) -> bool:
@@ -85,7 +92,8 @@ class TableFilter:
     @property
     def beyond_command(self) -> bool:
         """Whether `levee tables` has no option for all of it."""
-        return bool(self.mechanism or self.bucket or self.store or self.only or self.state in {GONE, UNPUBLISHED})
+        narrower = self.mechanism or self.bucket or self.store or self.plan or self.only
+        return bool(narrower or self.state in {GONE, UNPUBLISHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +145,7 @@ class TableRow:
 
 def filter_fields(chosen: TableFilter) -> list[tuple[str, str]]:
     """The filter as the fields of a form or an address."""
-    fields = ("state", "q", "mechanism", "bucket", "connection", "store")
+    fields = ("state", "q", "mechanism", "bucket", "connection", "store", "plan")
     picked = [("table", str(table)) for table in chosen.only]
     return [*((name, str(value)) for name in fields if (value := getattr(chosen, name))), *picked]
 
@@ -171,15 +179,29 @@ def _picked(tables: "QuerySet[DeltaTable]", chosen: TableFilter) -> "QuerySet[De
         tables = tables.filter(pk__in=chosen.only)
     if chosen.found is not None:
         return tables.filter(pk__in=chosen.found)
+    if chosen.plan:
+        sources = backups().sources("" if chosen.plan == NO_PLAN else chosen.plan)
+        taken = Q.create([_within(source) for source in sources], connector=Q.OR) if sources else Q(pk__in=[])
+        tables = tables.filter(~taken if chosen.plan == NO_PLAN else taken)
     return tables.filter(_matches(chosen.q)) if chosen.q else tables
 
 
+def _within(source: PlanSource) -> Q:
+    """Tables that a plan takes. By a part of the key, since LIKE is not told capitals apart by every database."""
+    answering = Connection.objects.filter(endpoint_url__in=[source.endpoint, f"{source.endpoint}/"])
+    is_there = Q(connection__in=answering.values("pk"), bucket=source.bucket)
+    if not source.prefix:
+        return is_there
+    begins = Exact(Left("prefix", len(source.prefix)), Value(source.prefix))
+    return is_there & (Q(prefix=source.prefix.rstrip("/")) | Q(begins))
+
+
 def searched(chosen: TableFilter) -> TableFilter:
-    """The filter with what its `q` finds, where that is few: what is in few tables is found by the index, what is in
-    many soon turns up in the order of the list."""
-    if not chosen.q:
+    """The filter with what its `q` and `plan` find, where that is few: what is in few tables is found by the index,
+    what is in many soon turns up in the order of the list."""
+    if not chosen.q and not chosen.plan:
         return chosen
-    by_index = found_by_index({chosen.q, *_spellings(chosen.q)})
+    by_index = found_by_index({chosen.q, *_spellings(chosen.q)}) if chosen.q else None
     tables = _picked(DeltaTable.objects.filter(**_exact(chosen)), chosen).order_by()
     if by_index is not None:
         tables = tables.filter(pk__in=by_index)
@@ -202,7 +224,7 @@ def tally(chosen: TableFilter) -> dict[str, int] | None:
 
     None where a search finds more than MOST_FOUND: it would have to look at each.
     """
-    if chosen.q and chosen.found is None:
+    if (chosen.q or chosen.plan) and chosen.found is None:
         return None
     counts = dict.fromkeys(["all", *(state.value for state in State), UNPUBLISHED, GONE], 0)
     for rank, is_gone, is_waiting, number in _counted(chosen):
@@ -244,6 +266,11 @@ def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
         )
         for table in tables
     ]
+
+
+def restorable_of(tables: Sequence[DeltaTable], visible: frozenset[int] | None, now: datetime) -> list[Restorable]:
+    """What of each table can be restored, in their order; `visible` are the connections of which may be told."""
+    return backups().restorable_of([seen_table(table) for table in tables], visible, now)
 
 
 def table_sparkline(table: DeltaTable, counts: Mapping[datetime, int], now: datetime) -> Sparkline | None:

@@ -16,6 +16,7 @@ from coordinator.queries.evidence import EvidenceRow, evidence
 from coordinator.queries.incident import Incident, incident_of
 from coordinator.repairs.guides import NoOffer, Offer, offers_of, without_repair
 from coordinator.versions import FOREIGN_CODE, VersionRow, VersionState, entry_row, join_versions
+from dashboard.connections.protection import SeenTable
 from dashboard.jobs.models import Job
 from dashboard.jobs.queries import NEWEST
 from dashboard.web.paging import SIZES, Column, Page, Sort, keyset_page
@@ -95,6 +96,20 @@ def overview(table: DeltaTable) -> Overview:
         without_repair=without_repair(others)[:ALSO_SHOWN],
         jobs=jobs_of(table)[:NEWEST_JOBS],
         facts=protocol_facts(table),
+    )
+
+
+def seen_table(table: DeltaTable) -> SeenTable:
+    """The table as those who keep its backups are asked about it."""
+    return SeenTable(
+        endpoint=table.connection.endpoint_url.rstrip("/"),
+        bucket=table.bucket,
+        root=table.prefix,
+        uri=table.uri,
+        incarnation=table.delta_id,
+        oldest=table.oldest_version,
+        published=table.published_version,
+        accepted=table.accepted_version,
     )
 
 

@@ -23,6 +23,7 @@ from coordinator.versions import entry_row
 from coordinator.views.addressed import addressed_table, stay
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.scope import visible
+from dashboard.connections import protection
 from dashboard.web.paging import as_typed, choose_size
 
 RANGES = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
@@ -105,6 +106,14 @@ def jobs(request: HttpRequest, table_id: int) -> HttpResponse:
     table = addressed_table(request, table_id)
     page = queries.job_page(table, *_place(request))
     return render(request, "coordinator/table_jobs.html", frame(table, "jobs") | {"page": page, "jobs": page.rows})
+
+
+@require_safe
+def backups(request: HttpRequest, table_id: int) -> HttpResponse:
+    """What of the table can be restored, from which restore points."""
+    table = addressed_table(request, table_id)
+    found = protection.backups().page_of(queries.seen_table(table), visible(request), timezone.now())
+    return render(request, "coordinator/table_backups.html", frame(table, "backups") | {"backups": found})
 
 
 @require_safe

@@ -16,8 +16,9 @@ from coordinator.queries import table_list as queries
 from coordinator.queries.repairs import bulk_offered
 from coordinator.queries.table_list import GONE, SORT_WORDS, SORTS, TableFilter, filter_fields
 from dashboard.accounts.actor import Actor
-from dashboard.accounts.scope import connections_of, current_connection, seen
+from dashboard.accounts.scope import connections_of, current_connection, seen, visible
 from dashboard.connections.access import SANDBOX, sandbox_in_the_making
+from dashboard.connections.protection import backups
 from dashboard.deadlines.queries import due_soon
 from dashboard.jobs.views import ask_for_file, large_list
 from dashboard.web.exports import export, is_large
@@ -85,14 +86,15 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
     chosen = queries.searched(replace(chosen, q="") if too_short else chosen)
     page = queries.table_page(chosen, sort, request.GET.get("after", ""), size)
     counts = queries.tally(chosen)
-    worst = _worst(chosen, counts)
+    worst, now = _worst(chosen, counts), timezone.now()
+    restorable = queries.restorable_of(page.rows, visible(request), now)
     scope, buckets = current_connection(request), queries.names_of_buckets(chosen.connection)
     readings, read_at = queries.readings(chosen.connection)
     return {
         "chosen": chosen,
         "too_short": too_short,
         "page": page,
-        "rows": queries.table_rows(page.rows, timezone.now()),
+        "rows": list(zip(queries.table_rows(page.rows, now), restorable, strict=True)),
         "sort": sort,
         "sort_word": SORT_WORDS[sort.name],
         "sizes": SIZES,
@@ -103,11 +105,13 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "worst_state": worst.value,
         "worst_count": f"{counts[worst.value]:,}" if counts else "Some",
         "making": _in_the_making(request),
-        "soon": due_soon(scope.pk if scope else None, timezone.now()),
+        "soon": due_soon(scope.pk if scope else None, now),
         "buckets": buckets,
         "bucket_names": dict.fromkeys(buckets),
         "stores": queries.number_of_stores(chosen.connection),
         "mechanisms": MECHANISM_WORDS.items(),
+        "plans": backups().plans(visible(request)),
+        "no_plan": queries.NO_PLAN,
         "readings": readings,
         "read_at": read_at,
         "may_plan": Actor.from_request(request).may("table.plan-repair", current_connection(request)),

@@ -73,6 +73,7 @@ POINTS: Mapping[str, StateStyle] = {
     "too_new": StateStyle("Too new", "s-next", "idle", "The table is younger than the objective"),
     "behind": StateStyle("Behind", "s-attention", "warn", "Can be restored, but older than the objective allows"),
     "unprovable": StateStyle("Not proven", "s-unknown", "warn", "Nothing can be restored, or how much is not known"),
+    "no_plan": StateStyle("No plan", "s-next", "idle", "No backup plan takes the table"),
 }
 
 STEPS: Mapping[str, StateStyle] = {

@@ -91,6 +91,7 @@ RULES = {
     "table-jobs": Rule(V, N),
     "table-activity": Rule(V, N),
     "table-history": Rule(V, N),
+    "table-backups": Rule(V, N),
     "table-writers": Rule(V, N),
     "table-compatibility": Rule(V, N),
     "table-doctor": Rule(V, V, silent=True),
