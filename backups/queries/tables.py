@@ -1,5 +1,6 @@
-"""What of a table can be restored, as the list of tables and the page of one show it."""
+"""What of a table can be restored now, as the list of tables and the page of one show it."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +14,35 @@ from backups.models import Plan, PointState, RestorePoint
 from backups.queries.cards import next_due
 from backups.queries.rows import Headline, age_text
 from dashboard.connections import protection
-from dashboard.connections.protection import PlanSource, Restorable, SeenTable
+from dashboard.connections.protection import Backups, PlanSource, Restorable, SeenTable, Visible
 from dashboard.web.states import look_of
 from dashboard.web.text import exact, headline
 from lake.backup.objects import place_of
 
 MOST_POINTS = 30
-"""Restore points of one table that its page shows."""
+"""Restore points of one table that its page shows, and stretches of versions that it draws of each."""
+EARLIER, ANOTHER, NOT_SHOWN = "earlier", "another_table", "not_shown"
+_WITH_A_VERSION = (PointState.PROVEN, PointState.BEHIND, EARLIER)
+_BEST_FIRST = (*_WITH_A_VERSION, PointState.TOO_NEW, PointState.UNPROVABLE, ANOTHER)
 _LARGE = ("ranges", "unpublished", "blocked", "problems")
 """What no list reads of a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A restore point and what it is worth now. Every commit that S3 was given before `until` is in its version; None
+    where that is not known."""
+
+    point: RestorePoint
+    said: Headline
+    until: datetime | None = None
+
+    @property
+    def worth(self) -> tuple[object, ...]:
+        """The higher, the rather the table is restored from it."""
+        is_known = self.until is not None
+        when = self.until or self.point.proven_at
+        return -_BEST_FIRST.index(self.said.state), self.point.version or 0, is_known, when, self.point.proven_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,72 +56,63 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """One restore point. `is_of_this` is False where it is of another table that was there before, None where that is
-    not known; `more` counts the blocking files that are not named."""
+    """One restore point. `is_told` is whether the verdict has said its sentence; `more` counts the blocking files
+    without a name."""
 
-    point: RestorePoint
-    is_of_this: bool | None
+    judged: Judged
+    is_told: bool
     bars: list[Bar]
     versions: str
     more: int
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow:
-    """A plan that takes the table, and when it runs next by itself."""
-
-    plan: Plan
-    due: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class TablePage:
-    """What can be restored of one table. `lake` are the bars of its own log, `first` and `last` the ends of the axis.
-    `is_taken` is whether any plan takes it, also one that is out of sight; `left_out` counts restore points beyond
-    MOST_POINTS."""
+    """What can be restored of one table. `lake` are the bars of its own log, `ends` those of the axis, None without
+    any version. `plans` take the table: each with when it runs next by itself. `is_taken` is whether any plan takes it,
+    also one that is out of sight; `left_out` counts restore points beyond MOST_POINTS,
+    which `command` lists too."""
 
     verdict: Headline
     rows: list[PointRow]
     lake: list[Bar]
-    first: int
-    last: int
-    plans: list[PlanRow]
+    ends: tuple[int, int] | None
+    plans: list[tuple[Plan, datetime | None]]
     is_taken: bool
     left_out: int
+    command: str
 
 
-def restorable_of(tables: Sequence[SeenTable], visible: frozenset[int] | None, now: datetime) -> list[Restorable]:
+def restorable_of(tables: Sequence[SeenTable], visible: Visible, now: datetime) -> list[Restorable]:
     """In two queries, however many tables there are."""
     plans, points = _all_plans(), defaultdict[str, list[RestorePoint]](list)
     for point in _points([table.uri for table in tables], visible).defer(*_LARGE):
         points[point.table].append(point)
-    return [_restorable(table, _taking(table, plans), points[table.uri], now) for table in tables]
+    return [_restorable(table, _taking(table, plans), points[table.uri], visible, now) for table in tables]
 
 
-def page_of(table: SeenTable, visible: frozenset[int] | None, now: datetime) -> TablePage:
+def page_of(table: SeenTable, visible: Visible, now: datetime) -> TablePage:
     """Restore points with the best first; of plans out of sight, neither they nor their points."""
-    points = list(_points([table.uri], visible))
-    taking = _taking(table, _all_plans())
-    points.sort(key=lambda point: (_rank(table, point), point.proven_at), reverse=True)
-    shown = points[:MOST_POINTS]
-    ends = [end for point in shown for one in point.ranges for end in one]
+    taking, judged = _taking(table, _all_plans()), _judged(table, list(_points([table.uri], visible)), now)
+    shown, verdict = judged[:MOST_POINTS], _verdict(taking, judged, visible)
+    ends = [end for one in shown for stretch in one.point.ranges for end in stretch]
     ends += [end for end in (table.oldest, table.published, table.accepted) if end is not None]
-    first, last = min(ends, default=0), max(ends, default=0)
-    in_sight = set(_in_sight(Plan.objects.all(), visible).values_list("pk", flat=True))
+    axis = (min(ends), max(ends)) if ends else None
+    told = f"{verdict.headline} {verdict.detail}"
     return TablePage(
-        _verdict(table, taking, points, now),
-        [_row(table, point, first, last) for point in shown],
-        _lake(table, first, last),
-        first,
-        last,
-        [PlanRow(plan, next_due(plan, now)) for plan in taking if plan.pk in in_sight],
+        verdict,
+        [_row(one, one.point.sentence in told, axis) for one in shown],
+        _lake(table, axis),
+        axis,
+        [(plan, next_due(plan, now)) for plan in taking if _is_in_sight(plan, visible)],
         bool(taking),
-        len(points) - len(shown),
+        len(judged) - len(shown),
+        shlex.join(["levee", "backup", "points", "--table", table.uri]),
     )
 
 
-def plans(visible: frozenset[int] | None) -> list[str]:
-    return list(_in_sight(Plan.objects.order_by("name"), visible).values_list("name", flat=True))
+def plans(visible: Visible) -> list[str]:
+    return list(_in_sight(visible).order_by("name").values_list("name", flat=True))
 
 
 def sources(plan: str) -> list[PlanSource]:
@@ -108,15 +120,18 @@ def sources(plan: str) -> list[PlanSource]:
     return [_source(one) for one in found.select_related("connection")]
 
 
-def _in_sight(plans: "QuerySet[Plan]", visible: frozenset[int] | None) -> "QuerySet[Plan]":
+def _in_sight(visible: Visible) -> "QuerySet[Plan]":
     if visible is None:
-        return plans
-    return plans.filter(Q(connection__in=visible) | Q(vault_connection__in=visible))
+        return Plan.objects.all()
+    return Plan.objects.filter(Q(connection__in=visible) | Q(vault_connection__in=visible))
 
 
-def _points(uris: Sequence[str], visible: frozenset[int] | None) -> "QuerySet[RestorePoint]":
-    found = RestorePoint.objects.filter(table__in=uris, plan__in=_in_sight(Plan.objects.all(), visible))
-    return found.select_related("plan__connection", "run")
+def _is_in_sight(plan: Plan, visible: Visible) -> bool:
+    return visible is None or not visible.isdisjoint({plan.connection_id, plan.vault_connection_id})
+
+
+def _points(uris: Sequence[str], visible: Visible) -> "QuerySet[RestorePoint]":
+    return RestorePoint.objects.filter(table__in=uris, plan__in=_in_sight(visible)).select_related("plan__connection")
 
 
 def _all_plans() -> list[tuple[PlanSource, Plan]]:
@@ -129,120 +144,150 @@ def _taking(table: SeenTable, plans: Sequence[tuple[PlanSource, Plan]]) -> list[
 
 def _source(plan: Plan) -> PlanSource:
     place = place_of(plan.source)
-    return PlanSource(plan.connection.endpoint_url.rstrip("/"), place.bucket, place.prefix)
+    return PlanSource(plan.connection.s3, place.bucket, place.prefix)
 
 
 def _is_of_this(table: SeenTable, point: RestorePoint) -> bool | None:
-    """Whether the point is of the table as it is now; None where one of the two has no known id."""
+    """Whether the point is of the table as it was last seen; None where one of the two has no known id."""
     if not table.incarnation or not point.incarnation:
         return None
-    return table.incarnation == point.incarnation
+    return point.incarnation.startswith(table.incarnation)  # The id of a table is kept up to 64 characters
 
 
-def _rank(table: SeenTable, point: RestorePoint) -> tuple[bool, bool, int]:
-    """The higher, the better to restore the table from: of this table, not set aside, of a newer version."""
-    return _is_of_this(table, point) is not False, not point.earlier, -1 if point.version is None else point.version
+def _judged(table: SeenTable, points: Sequence[RestorePoint], now: datetime) -> list[Judged]:
+    """The points of this place, the best first."""
+    here = [point for point in points if point.plan.connection.s3 == table.s3]
+    known = [one.accepted_version for one in here if _is_of_this(table, one) is not False]
+    newest = max((version for version in (*known, table.accepted) if version is not None), default=None)
+    return sorted((_judge(table, point, newest, now) for point in here), key=lambda one: one.worth, reverse=True)
 
 
-def _best(table: SeenTable, points: Sequence[RestorePoint]) -> RestorePoint | None:
-    """The point with the newest version of this table; None where nothing of it can be restored."""
-    own = [point for point in points if point.version is not None and _is_of_this(table, point) is not False]
-    return max(own, key=lambda point: _rank(table, point), default=None)
-
-
-def _has_newest(table: SeenTable, point: RestorePoint, points: Sequence[RestorePoint]) -> bool:
-    """Whether no commit is known, of any time, that the point does not have."""
-    known = [one.accepted_version for one in points if _is_of_this(table, one) and one.accepted_version is not None]
-    is_judged = bool(_is_of_this(table, point)) and point.anchored and not point.earlier
-    is_compared = point.accepted_version is not None and table.accepted is not None
-    return is_judged and is_compared and (point.version or 0) >= max([*known, table.accepted or 0])
-
-
-def _restorable(table: SeenTable, taking: Sequence[Plan], points: Sequence[RestorePoint], now: datetime) -> Restorable:
-    point = _best(table, points)
-    if point is None:
-        state, says = _why_none(table, taking, points)
-        return Restorable(state, says)
-    found = _how_far(table, point, points, now)
-    return Restorable(found.state, f"{found.headline} {found.detail}".strip(), point.version, point.committed_at)
-
-
-def _how_far(table: SeenTable, point: RestorePoint, points: Sequence[RestorePoint], now: datetime) -> Headline:
-    """By what is the most that the point can lack; its plan has to be as it was."""
-    version, plan, objective = f"Version {point.version:,}", point.plan, timedelta(hours=point.plan.objective_hours)
+def _judge(table: SeenTable, point: RestorePoint, newest: int | None, now: datetime) -> Judged:
+    """What a point is worth; `newest` is the newest version that was ever seen accepted."""
+    is_of_this, plan = _is_of_this(table, point), point.plan
+    if is_of_this is False:
+        return Judged(point, Headline(ANOTHER, "It is of another table at this place."))
     if not _source(plan).takes(table) or not is_copy_of(plan.destination, point.destination):
         changed = f"The plan {plan.name} was changed since then: it adds nothing to this copy."
-        return Headline(PointState.BEHIND, f"{version} can be restored.", changed)
-    if _is_of_this(table, point) is None:
-        return Headline(PointState.BEHIND, f"{version} can be restored; whether it is of this table is not known.")
+        state, said = PointState.BEHIND, f"Version {point.version} could be restored when that was proven."
+        if point.version is None:
+            state, said = PointState.UNPROVABLE, "Nothing of this table is proven."
+        return Judged(point, Headline(state, said, changed))
+    if point.version is None:
+        return Judged(point, _without_version(point, now))
+    version = f"Version {point.version:,}"
     if point.earlier:
-        return Headline(PointState.BEHIND, f"{version} can be restored, from an earlier restore point.", point.sentence)
-    if _has_newest(table, point, points):
-        return Headline(PointState.PROVEN, f"{version}, the newest that is known, can be restored.")
-    if point.holds_until is None:
-        return Headline(PointState.BEHIND, f"{version} can be restored; how far behind it is is not known.")
-    behind, allowed = now - point.holds_until, f"{age_text(objective)} are allowed."
-    if behind > objective:
-        return Headline(PointState.BEHIND, f"{version} can be restored; it may be {age_text(behind)} behind.", allowed)
-    return Headline(PointState.PROVEN, f"{version} can be restored, at most {age_text(behind)} behind.", allowed)
+        return Judged(point, Headline(EARLIER, f"{version} could be restored when that was proven.", point.sentence))
+    if not point.proof:
+        said = f"{version} could be restored when that was proven; no restore point is kept."
+        return Judged(point, Headline(PointState.BEHIND, said, point.not_kept))
+    if is_of_this is None:
+        said = f"{version} can be restored; whether it is of this table is not known."
+        return Judged(point, Headline(PointState.BEHIND, said))
+    return _how_far(table, point, newest, version, now)
 
 
-def _why_none(table: SeenTable, taking: Sequence[Plan], points: Sequence[RestorePoint]) -> tuple[str, str]:
-    judged = [point for point in points if _is_of_this(table, point) is not False]
+def _without_version(point: RestorePoint, now: datetime) -> Headline:
+    """What a point of which nothing can be restored says, as long as that holds."""
+    objective = timedelta(hours=point.plan.objective_hours)
+    if point.state == PointState.TOO_NEW and (point.holds_until is None or now - point.holds_until > objective):
+        return Headline(PointState.UNPROVABLE, "Nothing of this table is proven; at the last proof it was too new.")
+    return Headline(point.state, *headline(point.sentence, f"{look_of(point.state).word}."))
+
+
+def _how_far(table: SeenTable, point: RestorePoint, newest: int | None, version: str, now: datetime) -> Judged:
+    """By what is the most that the point can lack. A look that saw no newer version says as much as a proof: up to
+    then there was none."""
+    seen_at, until, own = table.seen_at, point.holds_until, point.version or 0
+    if seen_at and seen_at > point.proven_at and table.accepted is not None and table.accepted < own:
+        back = f"{version} can be restored; the table has been set back since, to version {table.accepted:,}."
+        return Judged(point, Headline(PointState.BEHIND, back), until)
+    is_newest = point.anchored and table.accepted == own == newest
+    if seen_at and is_newest:
+        until = max(until or seen_at, seen_at)
+    objective = timedelta(hours=point.plan.objective_hours)
+    if until is None:
+        return Judged(point, Headline(PointState.BEHIND, f"{version} can be restored; how far behind is not known."))
+    state = PointState.BEHIND if now - until > objective else PointState.PROVEN
+    lacking = 0 if newest is None else newest - own
+    said = f"{version} can be restored, {_versions(lacking)}at most {_at_most(now - until)} behind."
+    if seen_at and is_newest and state == PointState.PROVEN:
+        said = f"{version}, the newest that was seen, can be restored."
+    return Judged(point, Headline(state, said, f"The objective is {age_text(objective)}."), until)
+
+
+def _versions(lacking: int) -> str:
+    return f"{lacking:,} version{'' if lacking == 1 else 's'} and " if lacking > 0 else ""
+
+
+def _at_most(age: timedelta) -> str:
+    """An age rounded up to what is written of it."""
+    hour = timedelta(hours=1)
+    unit = timedelta(seconds=1) if age < hour else hour / 60 if age < 72 * hour else hour
+    return age_text(unit * -(-age // unit))
+
+
+def _restorable(
+    table: SeenTable, taking: Sequence[Plan], points: Sequence[RestorePoint], visible: Visible, now: datetime
+) -> Restorable:
+    judged = _judged(table, points, now)
+    said = _said(taking, judged, visible)
+    says = f"{said.headline} {said.detail}".strip()
+    if said.state not in _WITH_A_VERSION:
+        return Restorable(said.state, says)
+    return Restorable(said.state, says, judged[0].point.version, judged[0].point.committed_at)
+
+
+def _said(taking: Sequence[Plan], judged: Sequence[Judged], visible: Visible) -> Headline:
+    """What the best point says, or why there is none."""
+    state = judged[0].said.state if judged else None
+    if state not in _WITH_A_VERSION and not all(_is_in_sight(plan, visible) for plan in taking):
+        return Headline(NOT_SHOWN, "A plan that you may not see takes this table.", "What it has proven is not shown.")
+    if state == ANOTHER:
+        said = "Nothing of this table is proven; what was proven here is of another table."
+        return Headline(PointState.UNPROVABLE, said)
     if judged:
-        newest = max(judged, key=lambda point: point.proven_at)
-        return newest.state, newest.sentence
-    if points:
-        return PointState.UNPROVABLE, "Nothing of this table is proven: what was proven here is of one before it."
+        return judged[0].said
     if taking:
-        return "not_started", "Nothing is proven yet: no run of a plan that takes this table has come so far."
-    return "no_plan", "No backup plan takes this table."
+        return Headline("not_proven_yet", "No run has proven this table.")
+    return Headline("no_plan", "No backup plan takes this table.")
 
 
-def _verdict(table: SeenTable, taking: Sequence[Plan], points: Sequence[RestorePoint], now: datetime) -> Headline:
-    point = _best(table, points)
-    if point is None:
-        state, says = _why_none(table, taking, points)
-        return Headline(state, *headline(says, f"{look_of(state).word}."))
-    found = _how_far(table, point, points, now)
+def _verdict(taking: Sequence[Plan], judged: Sequence[Judged], visible: Visible) -> Headline:
+    said = _said(taking, judged, visible)
+    if said.state not in _WITH_A_VERSION:
+        return said
+    point = judged[0].point
     files = f"{point.files:,} data file{'' if point.files == 1 else 's'}"
-    detail = (
-        f"{found.detail} Proven {exact(point.proven_at)} by {point.plan.name}, with {files} in {point.destination}."
-    )
-    if point.not_kept:
-        detail += f" It has no restore point of its own, so the next run may replace it: {point.not_kept}"
-    return Headline(
-        found.state, found.headline, detail.strip(), reverse("backup-run", args=[point.run_id]), "See the run"
-    )
+    proven = f"Proven {exact(point.proven_at)} by {point.plan.name}, with {files} in {point.destination}."
+    url = reverse("backup-run", args=[point.run_id])
+    return Headline(said.state, said.headline, f"{proven} {said.detail}".strip(), url, "See the run")
 
 
-def _row(table: SeenTable, point: RestorePoint, first: int, last: int) -> PointRow:
-    bars = [_bar(start, end, first, last, "proven") for start, end in point.ranges]
-    said = ", ".join(f"{start:,}" if start == end else f"{start:,} to {end:,}" for start, end in point.ranges)
-    return PointRow(point, _is_of_this(table, point), bars, said, point.blocked_total - len(point.blocked))
+def _row(judged: Judged, is_told: bool, axis: tuple[int, int] | None) -> PointRow:
+    point, stretches = judged.point, judged.point.ranges[-MOST_POINTS:]
+    bars = [_bar(start, end, axis, "proven") for start, end in stretches] if axis else []
+    said = ", ".join(f"{start:,}" if start == end else f"{start:,} to {end:,}" for start, end in stretches)
+    if len(stretches) < len(point.ranges):
+        said = f"{len(point.ranges) - len(stretches):,} stretches more, {said}"
+    return PointRow(judged, is_told, bars, said, point.blocked_total - len(point.blocked))
 
 
-def _lake(table: SeenTable, first: int, last: int) -> list[Bar]:
-    bars, published = [], table.published
-    if table.oldest is not None and published is not None:
-        bars.append(_bar(table.oldest, published, first, last, "some"))
-    if table.accepted is not None and table.accepted > (-1 if published is None else published):
-        bars.append(_bar(0 if published is None else published + 1, table.accepted, first, last, "ahead"))
+def _lake(table: SeenTable, axis: tuple[int, int] | None) -> list[Bar]:
+    """Only where its log was read: what is accepted goes on from there."""
+    if axis is None or table.oldest is None or table.published is None:
+        return []
+    bars = [_bar(table.oldest, table.published, axis, "some")]
+    if table.accepted is not None and table.accepted > table.published:
+        bars.append(_bar(table.published + 1, table.accepted, axis, "ahead"))
     return bars
 
 
-def _bar(start: int, end: int, first: int, last: int, css: str) -> Bar:
+def _bar(start: int, end: int, axis: tuple[int, int], css: str) -> Bar:
     """One version is at least as wide as can be seen."""
-    unit = 100 / (last - first + 1)
+    unit = 100 / (axis[1] - axis[0] + 1)
     width = max((end - start + 1) * unit, 0.5)
-    return Bar(round(min((start - first) * unit, 100 - width), 2), round(width, 2), css)
+    return Bar(round(min((start - axis[0]) * unit, 100 - width), 2), round(width, 2), css)
 
 
-class _Backups:
-    restorable_of = staticmethod(restorable_of)
-    page_of = staticmethod(page_of)
-    plans = staticmethod(plans)
-    sources = staticmethod(sources)
-
-
-protection.register(_Backups())
+protection.register(Backups(restorable_of, page_of, plans, sources))

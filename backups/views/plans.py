@@ -92,7 +92,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "page": runs,
         "rows": [(run, kept_text(run, kept)) for run in runs.rows],
         "inventories": found.inventories.all()[:INVENTORIES_SHOWN],
-        "times": times_of(found.points.all()),
+        "times": times_of(card.stands.proof),
         "active_url": run_url(card.active) if card.active else "",
         "why_not_run": _why_not(actor, found, "backup.run"),
         "would_fail_again": card.newest is not None and lacks_permission(card.newest),

@@ -45,7 +45,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "lacks_permission": lacks_permission(found),
         "tables": table_rows(found),
         "unproven": found.points.filter(earlier="").exclude(state__in=AS_PROMISED, not_kept="")[:MOST_UNPROVEN],
-        "times": times_of(found.points.all()),
+        "times": times_of(found),
         "live": live,
         "live_more": live["unread"]["count"] - len(live["unread"]["examples"]) if live else 0,
         "why_not_run": _why_not(actor, found, "backup.run"),

@@ -49,25 +49,14 @@ def held_elsewhere(connection: Connection, uri: TableUri | None = None) -> Mappi
 def _stores_elsewhere(connection: Connection) -> list[CommitStore]:
     """Log stores of connections that see the same S3, and that are none of this one's own."""
     log_stores = CommitStore.objects.filter(kind=CommitStore.Kind.LOG_STORE).select_related("connection")
-    others = [store for store in log_stores.exclude(connection=connection) if same_s3(store.connection, connection)]
+    others = [store for store in log_stores.exclude(connection=connection) if store.connection.s3 == connection.s3]
     own = list(log_stores.filter(connection=connection)) if others else []
     return [store for store in others if not is_one_of(store, own)]
 
 
 def connections_of_same_s3(connection: Connection) -> list[int]:
     """Ids of the other connections that see the same S3."""
-    return [one.pk for one in Connection.objects.exclude(pk=connection.pk).order_by("pk") if same_s3(one, connection)]
-
-
-def same_s3(one: Connection, other: Connection) -> bool:
-    """Bucket names are unique within a partition of AWS; an endpoint of one's own is a world of its own."""
-    if one.endpoint_url or other.endpoint_url:
-        return one.endpoint_url.rstrip("/") == other.endpoint_url.rstrip("/")
-    return _partition(one.region) == _partition(other.region)
-
-
-def _partition(region: str) -> str:
-    return next((prefix for prefix in ("cn-", "us-gov-", "us-iso") if region.startswith(prefix)), "aws")
+    return [one.pk for one in Connection.objects.exclude(pk=connection.pk).order_by("pk") if one.s3 == connection.s3]
 
 
 def is_one_of(store: CommitStore, own: Iterable[CommitStore]) -> bool:
@@ -131,7 +120,7 @@ def seen_anywhere(table: DeltaTable, version: int) -> Provenance | None:
     for row in rows:
         if row.table_id == table.pk:
             own = provenance_of_row(row)
-        elif same_s3(row.table.connection, table.connection):
+        elif row.table.connection.s3 == table.connection.s3:
             others.append(provenance_of_row(row))
     known = with_acceptances_of(own or Provenance(version), others)
     if not known.is_accepted and known.acceptances:

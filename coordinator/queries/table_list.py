@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField, Value
-from django.db.models.functions import Cast, Left, Substr
-from django.db.models.lookups import Exact
+from django.db.models.functions import Cast, Concat, Left, Substr
+from django.db.models.lookups import In
 
 from coordinator.charts import Sparkline, hour_of, sparkline
 from coordinator.contract import TableLine
@@ -28,7 +28,7 @@ from coordinator.queries.next_step import NextStep, next_step
 from coordinator.queries.table_counts import sum_of_tables, tables_by
 from coordinator.queries.table_page import seen_table
 from dashboard.connections.models import Connection
-from dashboard.connections.protection import PlanSource, Restorable, backups
+from dashboard.connections.protection import PlanSource, Restorable, Visible, backups
 from dashboard.web import paging
 from dashboard.web.paging import Column, Page, Sort, keyset_page, ordered
 from lake.delta.uri import SCHEMES, places_meant
@@ -37,6 +37,8 @@ GONE = "gone"
 UNPUBLISHED = "unpublished"
 NO_PLAN = "no plan"
 """Of the filter by backup plan: tables that none takes. No plan has a name with a space."""
+UNKNOWN_PLAN = "unknown plan"
+"""Takes no table."""
 EXPORT_CHUNK = 1_000
 MOST_FOUND = 1_000
 """Tables that a search counts; of more it is said that there are more."""
@@ -180,20 +182,23 @@ def _picked(tables: "QuerySet[DeltaTable]", chosen: TableFilter) -> "QuerySet[De
     if chosen.found is not None:
         return tables.filter(pk__in=chosen.found)
     if chosen.plan:
-        sources = backups().sources("" if chosen.plan == NO_PLAN else chosen.plan)
-        taken = Q.create([_within(source) for source in sources], connector=Q.OR) if sources else Q(pk__in=[])
+        taken = _taken(backups().sources("" if chosen.plan == NO_PLAN else chosen.plan))
         tables = tables.filter(~taken if chosen.plan == NO_PLAN else taken)
     return tables.filter(_matches(chosen.q)) if chosen.q else tables
 
 
-def _within(source: PlanSource) -> Q:
-    """Tables that a plan takes. By a part of the key, since LIKE is not told capitals apart by every database."""
-    answering = Connection.objects.filter(endpoint_url__in=[source.endpoint, f"{source.endpoint}/"])
-    is_there = Q(connection__in=answering.values("pk"), bucket=source.bucket)
-    if not source.prefix:
-        return is_there
-    begins = Exact(Left("prefix", len(source.prefix)), Value(source.prefix))
-    return is_there & (Q(prefix=source.prefix.rstrip("/")) | Q(begins))
+def _taken(sources: Sequence[PlanSource]) -> Q:
+    """Tables that plans take: one comparison for each S3 and length of a path, however many plans there are."""
+    paths: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+    for source in sources:
+        paths[source.s3, len(source.path)].append(source.path)
+    place = Concat("bucket", Value("/"), "prefix", Value("/"))
+    connections = list(Connection.objects.all())
+    taken = Q(pk__in=[])
+    for (s3, length), alike in paths.items():
+        seeing = [connection.pk for connection in connections if connection.s3 == s3]
+        taken |= Q(In(Left(place, length), alike), connection__in=seeing)
+    return taken
 
 
 def searched(chosen: TableFilter) -> TableFilter:
@@ -268,7 +273,7 @@ def table_rows(tables: Sequence[DeltaTable], now: datetime) -> list[TableRow]:
     ]
 
 
-def restorable_of(tables: Sequence[DeltaTable], visible: frozenset[int] | None, now: datetime) -> list[Restorable]:
+def restorable_of(tables: Sequence[DeltaTable], visible: Visible, now: datetime) -> list[Restorable]:
     """What of each table can be restored, in their order; `visible` are the connections of which may be told."""
     return backups().restorable_of([seen_table(table) for table in tables], visible, now)
 

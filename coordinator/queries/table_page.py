@@ -101,15 +101,17 @@ def overview(table: DeltaTable) -> Overview:
 
 def seen_table(table: DeltaTable) -> SeenTable:
     """The table as those who keep its backups are asked about it."""
+    was_read = not table.error_at and not table.gone_at and table.state != State.NOT_CHECKED
     return SeenTable(
-        endpoint=table.connection.endpoint_url.rstrip("/"),
+        s3=table.connection.s3,
         bucket=table.bucket,
         root=table.prefix,
-        uri=table.uri,
+        uri=table.uri.rstrip("/"),
         incarnation=table.delta_id,
         oldest=table.oldest_version,
         published=table.published_version,
         accepted=table.accepted_version,
+        seen_at=table.observed_at if was_read else None,
     )
 
 

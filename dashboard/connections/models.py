@@ -24,6 +24,13 @@ class Connection(models.Model):
         return self.name
 
     @property
+    def s3(self) -> str:
+        """Which S3 it talks to: bucket names are unique within a partition of AWS; an endpoint of one's own is a world
+        of its own."""
+        partitions = ("cn-", "us-gov-", "us-iso")
+        return self.endpoint_url.rstrip("/") or next((one for one in partitions if self.region.startswith(one)), "aws")
+
+    @property
     def own_endpoint(self) -> str:
         """Where its DynamoDB answers if that is not AWS itself, as an origin; else ""."""
         return (self.dynamodb_endpoint_url or self.endpoint_url).rstrip("/")

@@ -1,9 +1,8 @@
 """What is known of the backups of tables: whoever keeps backups says it, and the pages of tables ask here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from dashboard.loading import AtNeed
 
@@ -12,12 +11,13 @@ from dashboard.loading import AtNeed
 class SeenTable:
     """A table as it was last looked at.
 
-    `endpoint` is where its S3 is, "" for AWS's own; `root` is its key without slashes at its ends, `incarnation` its
-    metaData.id, "" where that was not read. `oldest` and `published` are the ends of its log, `accepted` is the newest
-    version that a commit store or the log has; None where there is none, or none was read.
+    `s3` is that of its connection, `root` its key without slashes at its ends, `uri` without one at its end.
+    `incarnation` is its metaData.id, "" where that was not read. `oldest` and `published` are the ends of its log,
+    `accepted` is the newest version that a commit store or the log has; None where there is none, or none was read.
+    `seen_at` is when all of this was read, None where the last look could not.
     """
 
-    endpoint: str
+    s3: str
     bucket: str
     root: str
     uri: str
@@ -25,6 +25,7 @@ class SeenTable:
     oldest: int | None
     published: int | None
     accepted: int | None
+    seen_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +41,34 @@ class Restorable:
 
 @dataclass(frozen=True, slots=True)
 class PlanSource:
-    """What a plan takes: `prefix` is "" for the whole bucket, else ends in a slash."""
+    """What a plan takes; `prefix` is "" for the whole bucket, else ends in a slash."""
 
-    endpoint: str
+    s3: str
     bucket: str
     prefix: str
 
+    @property
+    def path(self) -> str:
+        """What the paths of its tables begin with, each a bucket and a root with a slash behind."""
+        return f"{self.bucket}/{self.prefix}"
+
     def takes(self, table: SeenTable) -> bool:
-        where = (table.endpoint, table.bucket)
-        return where == (self.endpoint, self.bucket) and f"{table.root}/".startswith(self.prefix)
+        return table.s3 == self.s3 and f"{table.bucket}/{table.root}/".startswith(self.path)
 
 
-class Backups(Protocol):
-    """`visible` are the connections of which may be told; None: of all."""
+Visible = frozenset[int] | None
+"""The connections of which may be told; None: all."""
 
-    def restorable_of(
-        self, tables: Sequence[SeenTable], visible: frozenset[int] | None, now: datetime
-    ) -> list[Restorable]:
-        """What of each of these tables can be restored, in their order."""
 
-    def page_of(self, table: SeenTable, visible: frozenset[int] | None, now: datetime) -> object:
-        """What `backups/parts/table.html` shows of a table."""
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """What knows the backups of tables: what of each of some tables can be restored now, in their order; what
+    `backups/parts/table.html` shows of one; the names of plans; and what the plan of a name takes, "" for all plans."""
 
-    def plans(self, visible: frozenset[int] | None) -> list[str]:
-        """The names of plans."""
-
-    def sources(self, plan: str) -> list[PlanSource]:
-        """What the plan of this name takes, "" for all plans; none where there is none of that name."""
+    restorable_of: Callable[[Sequence[SeenTable], Visible, datetime], list[Restorable]]
+    page_of: Callable[[SeenTable, Visible, datetime], object]
+    plans: Callable[[Visible], list[str]]
+    sources: Callable[[str], list[PlanSource]]
 
 
 in_modules = AtNeed()

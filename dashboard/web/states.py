@@ -73,6 +73,10 @@ POINTS: Mapping[str, StateStyle] = {
     "too_new": StateStyle("Too new", "s-next", "idle", "The table is younger than the objective"),
     "behind": StateStyle("Behind", "s-attention", "warn", "Can be restored, but older than the objective allows"),
     "unprovable": StateStyle("Not proven", "s-unknown", "warn", "Nothing can be restored, or how much is not known"),
+    "earlier": StateStyle("Earlier", "s-unknown", "warn", "Could be restored when proven; no run has looked since"),
+    "another_table": StateStyle("Another table", "s-unknown", "idle", "Of another table at the same place"),
+    "not_shown": StateStyle("Not shown", "s-unknown", "idle", "A plan that you may not see takes the table"),
+    "not_proven_yet": StateStyle("Not yet", "s-next", "idle", "No run has proven the table"),
     "no_plan": StateStyle("No plan", "s-next", "idle", "No backup plan takes the table"),
 }
 

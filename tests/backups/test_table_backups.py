@@ -1,34 +1,42 @@
 """What the list of tables and the page of one say of their backups."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection as database
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from backups.models import Plan, RestorePoint
 from backups.queries import tables
 from backups.queries.tables import page_of, restorable_of
 from coordinator.models import DeltaTable
-from coordinator.queries.table_list import NO_PLAN, TableFilter, filtered, searched, tally
+from coordinator.queries import table_list
+from coordinator.queries.table_list import NO_PLAN, TableFilter, filter_fields, filtered, searched, tally
+from coordinator.queries.table_page import seen_table
+from dashboard.accounts.actor import Actor
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from dashboard.connections.protection import Restorable, SeenTable
+from dashboard.jobs.actions import submit
+from dashboard.jobs.execution import execute
+from lake.delta.uri import TableUri
 from tests.backups.page_records import NOW, connection, make_plan, make_run
-from tests.builders.lake import make_table
+from tests.builders.lake import make_connection, make_table
 from tests.builders.people import person, signed_in, signed_in_as
 from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
 
 URI = "s3a://acme-lake-prod/warehouse/sales/orders"
-HOUR = timedelta(hours=1)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
 def seen(**fields: Any) -> SeenTable:
     values: dict[str, Any] = {
-        "endpoint": "",
+        "s3": "aws",
         "bucket": "acme-lake-prod",
         "root": "warehouse/sales/orders",
         "uri": URI,
@@ -36,6 +44,7 @@ def seen(**fields: Any) -> SeenTable:
         "oldest": 0,
         "published": 41,
         "accepted": 41,
+        "seen_at": NOW - 5 * MINUTE,
     }
     return SeenTable(**values | fields)
 
@@ -83,7 +92,7 @@ def test_a_plan_takes_the_tables_below_its_source_in_cell_and_filter_alike(sourc
     make_plan("nightly", source=source)
     table, other = make_table(URI), make_table("s3a://elsewhere/t")
 
-    assert told().state == ("not_started" if is_taken else "no_plan")
+    assert told().state == ("not_proven_yet" if is_taken else "no_plan")
     listed = list(filtered(TableFilter(plan="nightly")))
     assert listed == ([table] if is_taken else [])
     assert set(filtered(TableFilter(plan=NO_PLAN))) == ({other} if is_taken else {table, other})
@@ -96,19 +105,47 @@ def test_a_bucket_of_the_same_name_elsewhere_is_not_taken() -> None:
     minio.save()
     table = make_table(URI, connection=minio)
 
-    assert told(seen(endpoint="http://minio:9000")).state == "no_plan"
+    make_point(Plan.objects.get(), incarnation="id-0")
+    assert told(seen(s3="http://minio:9000")).says == "No backup plan takes this table."
     assert list(filtered(TableFilter(plan=NO_PLAN))) == [table]
 
     Plan.objects.update(connection=minio)
+    RestorePoint.objects.all().delete()
 
-    assert told(seen(endpoint="http://minio:9000")).state == "not_started"
+    assert told(seen(s3="http://minio:9000")).says == "No run has proven this table."
     assert list(filtered(TableFilter(plan=NO_PLAN))) == []
+
+
+def test_partitions_of_aws_have_buckets_of_their_own() -> None:
+    make_plan()
+    in_china = make_table(URI, connection=make_connection("china", region="cn-north-1"))
+    assert told(seen_table(in_china)).state == "no_plan"
+    assert list(filtered(TableFilter(plan=NO_PLAN))) == [in_china]
 
 
 def test_a_plan_of_no_known_name_takes_nothing() -> None:
     make_plan()
     make_table(URI)
     assert not filtered(TableFilter(plan="gone")).exists()
+
+
+def test_many_plans_are_few_comparisons() -> None:
+    """SQLite takes expressions that are 1,000 deep."""
+    both = {"connection": connection(), "vault_connection": connection()}
+    Plan.objects.bulk_create(
+        Plan(name=f"{number}", source=f"s3a://lake-{number}/", destination=f"s3a://vault-{number}/", **both)
+        for number in range(1_200)
+    )
+    table = make_table(URI)
+    assert list(filtered(TableFilter(plan=NO_PLAN))) == [table]
+
+
+def test_a_table_at_the_root_of_its_bucket_finds_its_point() -> None:
+    plan = make_plan(source="s3a://acme-lake-prod/")
+    make_point(plan, table="s3a://acme-lake-prod")
+    table = make_table(TableUri("s3a", "acme-lake-prod", "").s3a, delta_id="id-1", prefix="", observed_at=NOW)
+    assert told(seen_table(table)).state == "proven"
+    assert list(filtered(TableFilter(plan=plan.name))) == [table]
 
 
 def test_the_counts_are_of_the_tables_that_the_plan_takes() -> None:
@@ -122,18 +159,35 @@ def test_the_counts_are_of_the_tables_that_the_plan_takes() -> None:
     assert (counts["all"], counts["pending"], counts["blocked"]) == (1, 1, 0)
 
 
-def test_a_table_that_has_not_changed_since_its_proof_is_level_however_old_that_is() -> None:
+def test_more_tables_than_are_looked_up_are_listed_without_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_list, "MOST_FOUND", 1)
+    make_plan("nightly")
+    made = {make_table(URI), make_table(f"{URI}2")}
+    chosen = searched(TableFilter(plan="nightly"))
+    assert tally(chosen) is None
+    assert set(filtered(chosen)) == made
+
+
+def test_a_table_that_was_seen_unchanged_lacks_nothing_however_old_its_proof_is() -> None:
     make_point(make_plan(), hours=900)
-    assert told() == Restorable(
-        "proven", "Version 41, the newest that is known, can be restored.", 41, NOW - 900 * HOUR
-    )
+    found = told()
+    assert found.says == "Version 41, the newest that was seen, can be restored. The objective is 36 h."
+    assert (found.state, found.version, found.committed_at) == ("proven", 41, NOW - 900 * HOUR)
+
+
+def test_what_was_seen_long_ago_says_nothing_of_today() -> None:
+    make_point(make_plan(), hours=900)
+    found = told(seen(seen_at=NOW - 40 * HOUR))
+    assert found.says == "Version 41 can be restored, at most 40 h behind. The objective is 36 h."
+    assert found.state == "behind"
 
 
 @pytest.mark.parametrize(
     ("hours", "state", "says"),
     [
-        (5, "proven", "Version 41 can be restored, at most 5 h behind. 36 h are allowed."),
-        (40, "behind", "Version 41 can be restored; it may be 40 h behind. 36 h are allowed."),
+        (5, "proven", "Version 41 can be restored, 1 version and at most 5 h behind. The objective is 36 h."),
+        (40, "behind", "Version 41 can be restored, 1 version and at most 40 h behind. The objective is 36 h."),
+        (99.1, "behind", "Version 41 can be restored, 1 version and at most 4 d 4 h behind. The objective is 36 h."),
     ],
 )
 def test_a_table_that_goes_on_is_behind_by_at_most_the_age_of_what_is_held(hours: int, state: str, says: str) -> None:
@@ -142,14 +196,32 @@ def test_a_table_that_goes_on_is_behind_by_at_most_the_age_of_what_is_held(hours
     assert (found.state, found.says, found.version) == (state, says, 41)
 
 
+def test_a_table_that_was_set_back_since_is_not_level() -> None:
+    make_point(make_plan())
+    found = told(seen(accepted=30))
+    assert found.says == "Version 41 can be restored; the table has been set back since, to version 30."
+    assert found.state == "behind"
+    assert told(seen(accepted=30, seen_at=NOW - 6 * HOUR)).state == "proven"
+
+
+def test_a_point_whose_plan_takes_the_table_no_more_is_not_within_its_objective() -> None:
+    plan = make_plan("nightly")
+    make_point(plan)
+    Plan.objects.update(source="s3a://acme-lake-prod/other/")
+    found = told()
+    assert found.state == "behind"
+    assert found.says.startswith("Version 41 could be restored when that was proven. The plan nightly was changed")
+
+
 NOT_LEVEL = {
-    "of a table that was made anew": {"incarnation": "id-0"},
-    "of a table whose id is not known": {"incarnation": ""},
+    "of another table": {"incarnation": "id-0"},
     "not compared with the source": {"anchored": False},
     "the source was further than the last look saw": {"accepted_version": 42},
-    "what the source had accepted was not known": {"accepted_version": None},
     "set aside": {"earlier": "1"},
+    "not kept": {"proof": "", "not_kept": "It changed while it was proven."},
     "at a destination that the plan had before": {"destination": "s3a://acme-vault/before/"},
+    "at a destination of another bucket": {"destination": "s3a://acme-attic/lake-nightly/"},
+    "how far behind is not known": {"holds_until": None, "accepted_version": 42},
 }
 
 
@@ -158,49 +230,112 @@ def test_a_point_is_not_called_level_with_the_table_where_it_is(fields: dict[str
     make_point(make_plan(), hours=900, **fields)
     found = told()
     assert found.state != "proven"
-    assert "newest that is known" not in found.says
+    assert "newest that was seen" not in found.says
 
 
-def test_a_table_of_which_the_last_look_read_no_version_is_level_with_nothing() -> None:
+UNSEEN = {
+    "no version": {"accepted": None},
+    "no id": {"incarnation": ""},
+    "not at all": {"seen_at": None},
+}
+
+
+@pytest.mark.parametrize("fields", UNSEEN.values(), ids=UNSEEN)
+def test_a_table_that_the_last_look_could_not_read_is_level_with_nothing(fields: dict[str, Any]) -> None:
     make_point(make_plan(), hours=900)
-    assert told(seen(accepted=None)).state == "behind"
+    assert told(seen(**fields)).state == "behind"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"error_at": NOW}, {"gone_at": NOW}, {"state": "not_checked"}, {"observed_at": None}]
+)
+def test_a_table_counts_as_seen_by_a_look_that_read_it_whole(fields: dict[str, Any]) -> None:
+    assert seen_table(make_table(URI)).seen_at is not None
+    DeltaTable.objects.update(**fields)
+    assert seen_table(DeltaTable.objects.get()).seen_at is None
 
 
 def test_what_another_plan_saw_accepted_counts_as_well() -> None:
     make_point(make_plan("one"), hours=900)
-    make_point(make_plan("two"), hours=899, state="unprovable", version=None, ranges=[], accepted_version=43)
-    assert told().state == "behind"
+    nothing = {"state": "unprovable", "version": None, "incarnation": "", "ranges": [], "proof": ""}
+    make_point(make_plan("two"), hours=1, accepted_version=43, **nothing)
+    assert told().says == "Version 41 can be restored, 2 versions and at most 37 d 12 h behind. The objective is 36 h."
 
 
-def test_a_table_made_anew_has_nothing_to_be_restored_from() -> None:
+def test_a_table_of_another_id_has_nothing_to_be_restored_from() -> None:
     make_point(make_plan(), incarnation="id-0")
     found = told()
     assert (found.state, found.version) == ("unprovable", None)
-    assert found.says == "Nothing of this table is proven: what was proven here is of one before it."
+    assert found.says == "Nothing of this table is proven; what was proven here is of another table."
+
+
+def test_a_long_id_is_compared_as_far_as_it_is_kept() -> None:
+    make_point(make_plan(), incarnation="i" * 70)
+    assert told(seen(incarnation="i" * 64)).state == "proven"
 
 
 def test_where_nothing_can_be_restored_the_point_says_why() -> None:
-    make_point(make_plan(), state="unprovable", version=None, ranges=[], sentence="No version can be restored; why.")
+    nothing = {"version": None, "incarnation": "", "ranges": [], "proof": ""}
+    make_point(make_plan(), state="unprovable", sentence="No version can be restored; why.", **nothing)
     assert told() == Restorable("unprovable", "No version can be restored; why.")
 
 
+@pytest.mark.parametrize(("hours", "state"), [(5, "too_new"), (40, "unprovable")])
+def test_a_table_is_too_new_no_longer_than_the_objective(hours: int, state: str) -> None:
+    nothing = {"version": None, "incarnation": "", "ranges": [], "proof": ""}
+    make_point(make_plan(), hours=hours, state="too_new", sentence="It is younger than the objective.", **nothing)
+    assert told().state == state
+
+
 def test_the_best_of_several_points_is_told() -> None:
-    one, two = make_plan("one"), make_plan("two")
-    make_point(one, version=39, holds_until=None, accepted_version=None)
-    make_point(two, version=41)
+    one, two, three = make_plan("a-old", objective_hours=1), make_plan("b-live"), make_plan("c-left")
+    make_point(one, hours=900, holds_until=None, accepted_version=40)
+    make_point(two, hours=1)
     make_point(two, version=57, earlier="1")
-    assert (told().version, told().state) == (41, "proven")
+    make_point(three, version=58, destination="s3a://acme-vault/before/")
+    found = told(seen(accepted=41, seen_at=None))
+    assert found.says == "Version 41 can be restored, at most 1 h behind. The objective is 36 h."
 
 
-def test_points_of_plans_out_of_sight_are_not_told() -> None:
-    plan = make_plan(connection=connection("mine"), vault_connection=connection("mine"))
+def test_of_plans_out_of_sight_it_is_said_that_there_is_one() -> None:
+    plan = make_plan("theirs", connection=connection("theirs"), vault_connection=connection("theirs"))
     make_point(plan)
     other = frozenset({connection("other").pk})
 
-    assert told(visible=other).version is None
-    assert page_of(seen(), other, NOW).plans == []
-    assert page_of(seen(), other, NOW).is_taken
+    assert told(visible=other) == Restorable(
+        "not_shown", "A plan that you may not see takes this table. What it has proven is not shown."
+    )
+    page = page_of(seen(), other, NOW)
+    assert (page.rows, page.plans, page.is_taken) == ([], [], True)
     assert told(visible=frozenset({plan.connection_id})).version == 41
+
+
+def test_a_plan_out_of_sight_narrows_nothing() -> None:
+    mine = connection("mine")
+    make_plan("theirs")
+    make_table(URI, connection=mine)
+    user = person(None, name="sam")
+    Grant.objects.create(user=user, connection=mine, role=Role.VIEWER.value)
+    sam = signed_in_as(user)
+    for name in ("theirs", "no-such"):
+        page = flat(sam.get(f"/tables/?plan={name}"))
+        assert "No table matches these filters" in page
+        assert '<option selected value="unknown plan">Unknown plan</option>' in page
+    assert "sales.orders" in flat(signed_in(Role.VIEWER).get("/tables/?plan=theirs"))
+
+
+def test_acts_on_many_keep_the_plan() -> None:
+    assert filter_fields(TableFilter(plan="nightly")) == [("plan", "nightly")]
+
+
+def test_a_file_of_a_plan_that_is_gone_since_is_no_empty_file() -> None:
+    make_plan("nightly")
+    asked = {"form": "csv", "sort": "name", "wanted": asdict(TableFilter(plan="nightly"))}
+    job = submit(Actor.command(), "export-tables", "Export", params=asked)
+    Plan.objects.all().delete()
+    execute(job.pk, "worker/1")
+    job.refresh_from_db()
+    assert (job.state, job.error_code) == ("failed", "PlanGone")
 
 
 def test_one_table_takes_as_many_queries_as_fifty() -> None:
@@ -213,6 +348,21 @@ def test_one_table_takes_as_many_queries_as_fifty() -> None:
     with CaptureQueriesContext(database) as of_fifty:
         restorable_of(many, None, NOW)
     assert len(of_one) == len(of_fifty) == 2
+
+
+def test_what_was_not_read_of_a_log_is_not_drawn() -> None:
+    make_point(make_plan(), ranges=[[40, 40]])
+    page = page_of(seen(oldest=None, published=None, accepted=40), None, NOW)
+    assert (page.lake, page.ends) == ([], (40, 40))
+    RestorePoint.objects.update(ranges=[])
+    assert page_of(seen(oldest=None, published=None, accepted=None), None, NOW).ends is None
+
+
+def test_very_many_stretches_are_counted() -> None:
+    make_point(make_plan(), ranges=[[number, number] for number in range(0, 80, 2)])
+    row = page_of(seen(), None, NOW).rows[0]
+    assert len(row.bars) == 30
+    assert row.versions.startswith("10 stretches more, 20, 22,")
 
 
 def test_bars_share_one_axis_with_the_log_of_the_lake() -> None:
@@ -243,9 +393,9 @@ def test_the_tab_shows_each_point_with_what_blocks_it_and_where_it_lies() -> Non
     point = make_point(make_plan(), blocked=blocked, blocked_total=7, ranges=[[0, 11], [15, 41]])
     RestorePoint.objects.filter(pk=point.pk).update(in_commit_timestamps=False)
 
-    page = tab(make_table(URI, delta_id="id-1"))
+    page = tab(make_table(URI, delta_id="id-1", observed_at=timezone.now()))
 
-    assert "Version 41, the newest that is known, can be restored." in page
+    assert "Version 41, the newest that was seen, can be restored." in page
     assert f'12 to 14: <code class="pick"><bdi>{key}</bdi></code>: not in the backup' in page
     assert "6 more files" in page
     assert point.proof in page
@@ -253,12 +403,12 @@ def test_the_tab_shows_each_point_with_what_blocks_it_and_where_it_lies() -> Non
     assert "<code>TIMESTAMP AS OF</code> goes by that there" in page
 
 
-def test_the_tab_of_a_table_made_anew_keeps_the_two_apart() -> None:
+def test_the_tab_keeps_two_tables_of_one_place_apart() -> None:
     make_point(make_plan(), incarnation="id-0")
     page = tab(make_table(URI, delta_id="id-1"))
     assert "Nothing of this table is proven" in page
     assert "Another table" in page
-    assert "It is of a table that was here before, with the id id-0." in page
+    assert "It is of another table at this place. Its id is id-0." in page
 
 
 def test_the_tab_says_that_no_plan_takes_the_table() -> None:
@@ -268,13 +418,15 @@ def test_the_tab_says_that_no_plan_takes_the_table() -> None:
 
 
 def test_the_list_shows_the_version_or_that_there_is_no_plan() -> None:
-    make_point(make_plan("nightly"), version=7, hours=40)
+    make_point(make_plan("nightly"), version=7, holds_until=timezone.now() - 40 * HOUR + MINUTE / 2)
     make_table(URI, delta_id="id-1")
     make_table("s3a://elsewhere/t")
 
     page = flat(signed_in(Role.VIEWER).get("/tables/"))
 
-    assert 'title="Version 7 can be restored; it may be 40 h behind. 36 h are allowed."' in page
+    said = "Version 7 can be restored, 34 versions and at most 40 h behind. The objective is 36 h."
+    assert f'title="{said}"' in page
+    assert f'<span class="unseen">. {said}</span>' in page
     assert 'title="No backup plan takes this table."' in page
     assert "<option>nightly</option>" in page
 
@@ -290,13 +442,19 @@ def test_a_viewer_of_one_connection_is_offered_its_plans_alone() -> None:
     assert "theirs-nightly" not in page
 
 
-def test_plan_and_run_name_the_tables_whose_copies_are_dated_anew() -> None:
+def test_plan_and_its_newest_proof_name_the_tables_whose_copies_are_dated_anew() -> None:
     plan = make_plan("nightly")
+    before = make_run(plan, age=48 * HOUR)
+    make_point(plan, in_commit_timestamps=False, table=f"{URI}-dropped")
+    newest = make_run(plan)
     make_point(plan, in_commit_timestamps=False)
     make_point(plan, table=f"{URI}2", in_commit_timestamps=True)
-    make_point(plan, table=f"{URI}3", in_commit_timestamps=False, version=None)
-    viewer, run = signed_in(Role.VIEWER), plan.runs.get()
-    for address in ("/backups/plans/nightly/", f"/backups/runs/{run.pk}/"):
+    make_point(plan, table=f"{URI}3", in_commit_timestamps=None)
+    make_point(plan, table=f"{URI}4", in_commit_timestamps=False, version=None)
+    make_point(plan, table=f"{URI}5", in_commit_timestamps=False, earlier="1")
+    viewer = signed_in(Role.VIEWER)
+    for address in ("/backups/plans/nightly/", f"/backups/runs/{newest.pk}/"):
         page = flat(viewer.get(address))
         assert "1 of 2 tables without in-commit timestamps" in page
         assert f"/tables/?q={URI.replace(':', '%3A')}" in page
+    assert "without in-commit timestamps" not in flat(viewer.get(f"/backups/runs/{before.pk}/"))

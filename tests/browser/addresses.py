@@ -32,7 +32,10 @@ def every_page(page: "Page") -> list[str]:
         commits,
         link(page, commits, "tbody td.num a"),
         link(page, blocked, '.facts a[href*="/commits/"]'),
-        *(f"{table}{tab}/" for tab in ("entries", "rescue", "jobs", "history", "writers", "compatibility", "doctor")),
+        *(
+            f"{table}{tab}/"
+            for tab in ("entries", "backups", "rescue", "jobs", "history", "writers", "compatibility", "doctor")
+        ),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
         *(f"/backups/plans/warehouse/{part}" for part in ("", "edit/", "policies/")),
