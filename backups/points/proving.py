@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
 from backups.points.keeping import Keeper, NotKept
+from backups.points.topping_up import ToppedUp, Topper
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -53,7 +54,8 @@ class ProvenTable:
     in which that first one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the
     oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
     stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
-    of the document of its restore point, "" for none; `not_kept` then says why.
+    of the document of its restore point, "" for none; `not_kept` then says why. `topped_up` is what was copied of the
+    live source for it, None where it lacked nothing that was promised.
     """
 
     root: str
@@ -68,6 +70,7 @@ class ProvenTable:
     not_known: str = ""
     kept: str = ""
     not_kept: str = ""
+    topped_up: ToppedUp | None = None
 
     @property
     def is_anchored(self) -> bool:
@@ -102,10 +105,11 @@ def prove_copy(
     source: Source | None,
     roots: Collection[str] | None = None,
     keeper: Keeper | None = None,
+    topper: Topper | None = None,
 ) -> Generator[ProvenTable, None, None]:
     """Prove the tables of a backup whose keys below the place begin with `within`, by root: those of `roots`, whether
-    the backup has anything of them or not, or without these all that have a log there. A `keeper` keeps a point of each
-    of which something can be restored. Raises AwsError.
+    the backup has anything of them or not, or without these all that have a log there. A `topper` first copies what a
+    table lacks that was promised, a `keeper` keeps a point of each of which something can be restored. Raises AwsError.
 
     Close it to leave it early: what was not begun by then is not proven.
     """
@@ -115,7 +119,10 @@ def prove_copy(
 
         def prove(root: str) -> ProvenTable:
             try:
-                return _prove(s3, copy, root, size_of, source, reads, keeper)
+                found = _prove(s3, copy, root, size_of, source, reads)
+                if topper and found.original and topper.is_wanted(found.table.has_newest, found.table.holds_until):
+                    found = _topped_up(found, topper, s3, copy.place, source, reads)
+                return _kept(found, keeper) if keeper and found.table.proof.newest else found.table
             except AwsError as error:
                 if not is_of_one_object(error):
                     raise
@@ -124,20 +131,27 @@ def prove_copy(
         yield from tables.map(prove, sorted(copy.logs if roots is None else roots))
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A table and what it was proven from: of the backup `prover` and `log`, of the source `there`, which `original`
+    reads, None without a source."""
+
+    table: ProvenTable
+    prover: Prover
+    log: StoredLog
+    there: LogListing
+    original: StoredLog | None = None
+
+
 def _prove(
-    s3: S3,
-    copy: BackupObjects,
-    root: str,
-    size_of: SizeOf,
-    source: Source | None,
-    reads: ThreadPoolExecutor,
-    keeper: Keeper | None,
-) -> ProvenTable:
+    s3: S3, copy: BackupObjects, root: str, size_of: SizeOf, source: Source | None, reads: ThreadPoolExecutor
+) -> _Found:
     listing, place = copy.listing(root), copy.place
     log = StoredLog(s3, place.bucket, place.prefix + log_of(root), reads, copy.logs.get(root, ()))
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
-        return _compared(root, Prover(listing, log, files).prove(), listing, log, NOT_ASKED)
+        prover = Prover(listing, log, files)
+        return _Found(_compared(root, prover.prove(), listing, log, NOT_ASKED), prover, log, listing)
     original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), timezone.now()
     objects = [found for page in source.s3.list(source.bucket, original.folder) for found in page.objects]
     original, there = replace(original, listed=objects), read_listing(objects, original.folder, folders_listed=True)
@@ -158,11 +172,27 @@ def _prove(
     proof = prover.prove()
     proof = replace(proof, problems=(*differing, *proof.problems))
     table = replace(_compared(root, proof, there, original, said), read_at=read_at)
-    return _kept(table, keeper, prover, log, there) if keeper and proof.newest else table
+    return _Found(table, prover, log, there, original)
 
 
-def _kept(table: ProvenTable, keeper: Keeper, prover: Prover, log: StoredLog, there: LogListing) -> ProvenTable:
+def _topped_up(
+    found: _Found, topper: Topper, s3: S3, place: BucketPrefix, source: Source | None, reads: ThreadPoolExecutor
+) -> _Found:
+    """The table after what it lacked was copied, proven anew from what then lies in the backup."""
+    root, newest = found.table.root, found.table.proof.newest
+    if found.original is None:
+        return found
+    topped_up = topper.top_up(root, newest.version if newest else -1, found.prover, found.there, found.original)
+    if topped_up.objects and not topped_up.why_not:
+        below = f"{root}/" if root else ""
+        copy = read_copy(s3, place, below)
+        found = _prove(s3, copy, root, partial(_size, s3, copy, below), source, reads)
+    return replace(found, table=replace(found.table, topped_up=topped_up))
+
+
+def _kept(found: _Found, keeper: Keeper) -> ProvenTable:
     """The table with its restore point in the backup, or why it has none."""
+    table, prover, log, there = found.table, found.prover, found.log, found.there
     point = point_log(prover, table.proof)
     if point is None:
         return replace(table, not_kept="No checkpoint or commit of its log leads to that version a second time.")

@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Count, Min, Q
 
@@ -16,10 +18,12 @@ from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, Run
 from backups.points.documents import point_document
 from backups.points.keeping import Keeper
 from backups.points.proving import ProvenTable, Source, prove_copy
+from backups.points.topping_up import Topper
+from backups.runs import prices
 from backups.runs.work import Done, GivenUp, StageAnswer, Work, read_pieces
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted, accepted_reader
 from dashboard.storable import make_storable
-from lake.backup.objects import place_of
+from lake.backup.objects import BucketPrefix, place_of
 
 PROVING = "Proves which versions of each table can be restored."
 AT_ONCE = 200
@@ -46,7 +50,8 @@ def advance(work: Work) -> StageAnswer:
     left = [root for root in roots if _uri(source.bucket, root) not in known]
     where, place = Source(s3, source.bucket, _accepted(work)), place_of(run.destination)
     keeper = Keeper(s3, place, source.bucket, run.plan.encryption_key, run.plan.name, str(run.pk))
-    with closing(prove_copy(s3, place, source.prefix, where, left, keeper)) as tables:
+    topper = _topper(work, place, source.bucket)
+    with closing(prove_copy(s3, place, source.prefix, where, left, keeper, topper)) as tables:
         while proven := list(islice(tables, AT_ONCE)):
             work.context.check_cancelled()
             work.say(PROVING)  # raises GivenUp where another job holds the run by now
@@ -58,8 +63,48 @@ def advance(work: Work) -> StageAnswer:
                     points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
                 )
                 _lower(run.plan, points, work.now())
+            _count_topped_up(work, proven)
             work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
     return _end(work, Counter(run.points.values_list("state", flat=True).order_by()), len(roots))
+
+
+def _topper(work: Work, place: BucketPrefix, bucket: str) -> Topper:
+    """Copies what tables lack, within what the plan's ceiling leaves after the run's own copies; a cent always is."""
+    run, plan = work.run, work.run.plan
+    spent = (run.actual_usd or run.estimate_usd or Decimal(0)) + Decimal(_topped_up(run)["usd"])
+    left = None if run.ceiling_usd is None else max(run.ceiling_usd - spent, Decimal("0.01"))
+
+    def reckon(copies: int, large: int, large_bytes: int, listed: int) -> Decimal:
+        items = prices.lines(
+            settings.BACKUP_PRICES,
+            copies=copies,
+            large=large,
+            large_bytes=large_bytes,
+            listed=listed,
+            storage_class=plan.storage_class,
+            uses_kms=bool(plan.encryption_key or plan.source_key),
+        )
+        return sum((one.usd for one in items), Decimal(0))
+
+    promised = work.now() - timedelta(hours=plan.objective_hours)
+    return Topper(work.vault.s3, place, bucket, plan.storage_class, plan.encryption_key, promised, reckon, left)
+
+
+def _topped_up(run: Run) -> dict[str, Any]:
+    """What has been copied for tables that lacked it, as `tables` of the run holds it."""
+    return {"tables": 0, "objects": 0, "bytes": 0, "usd": "0", **run.tables.get("topped_up", {})}
+
+
+def _count_topped_up(work: Work, proven: Sequence[ProvenTable]) -> None:
+    done = [table.topped_up for table in proven if table.topped_up and table.topped_up.objects]
+    if not done:
+        return
+    counts = _topped_up(work.run)
+    counts["tables"] += len(done)
+    counts["objects"] += sum(one.objects for one in done)
+    counts["bytes"] += sum(one.bytes for one in done)
+    counts["usd"] = str(Decimal(counts["usd"]) + sum((one.usd for one in done), Decimal(0)))
+    work.save(tables={**work.run.tables, "topped_up": counts})
 
 
 def _accepted(work: Work) -> ReadAccepted | None:
@@ -137,9 +182,16 @@ def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
     is_promise_kept = counts is not None and counts.keys() <= AS_PROMISED and bool(counts or not found) and not unkept
     has_gaps = run.left_over or run.evidence.get("doubts") or not is_promise_kept
     state = RunState.COMPLETE_WITH_GAPS if has_gaps else RunState.COMPLETE
+    topped_up = _topped_up(run)
+    if number := topped_up["objects"]:
+        objects = f"{number:,} object{'' if number == 1 else 's'}"
+        of_tables += f" {objects} that they lacked came from the source after the run's own copies."
     of_objects = run.stages.get(name=Stage.RECONCILE).detail
     sentence = f"{of_tables} {of_objects}" if counts else f"{of_objects} {of_tables}"
     proof = {} if counts is None else _proof(run, counts, work.now())
+    if number:
+        usd = Decimal(topped_up["usd"]).quantize(Decimal("0.01"))
+        proof["actual_usd"] = (run.actual_usd or Decimal(0)) + usd
     if not lifecycle.move(run.pk, state, job=work.context.job, sentence=sentence, error_code="", **proof):
         raise GivenUp
     lifecycle.close_stage(run.pk, Stage.PROVE, StageState.DONE, of_tables)
