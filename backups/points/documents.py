@@ -19,7 +19,6 @@ WITH_PLAN = "Tables of the source that the backup has nothing of are not looked 
 def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, now: datetime) -> PointJson:
     """What of the table can be restored, and what not. `now` is no earlier than its log was read."""
     proof, newest = table.proof, table.proof.newest
-    why_not = table.topped_up.why_not if table.topped_up else ""
     accepted, accepted_at = (None, None) if table.waiting else (table.accepted, table.accepted_at)
     # By when its log was read, however long what was read has been waiting to be stored.
     state = _state(table, (table.read_at or now) - timedelta(hours=plan.objective_hours) if plan else None)
@@ -57,7 +56,7 @@ def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, n
         proof=table.kept or None,
         not_kept=table.not_kept,
         problems=[
-            *([f"Copying it from the source: {why_not}"] if why_not else []),
+            *([f"Not topped up from the source. {table.not_topped_up}"] if table.not_topped_up else []),
             *(f"{problem.place}: {problem.reason}" for problem in proof.problems),
         ],
     )

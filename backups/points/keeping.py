@@ -31,6 +31,7 @@ from lake.delta.restorable import SizeOf
 
 FORMAT = 1
 _TROUBLE = PASSING_CODES | OF_CREDENTIALS | {"ConnectionFailed", "ServiceUnavailable"}
+"""What is none of one point, and worth another try soon."""
 _OF_THE_FIRST = frozenset({"plan", "run", "commits", "proven_at", "digest"})
 """What a document says of the run that wrote it. All else is the same for whoever proves the point, and names it."""
 DIFFERS = "{} is not what was written there. Move it away, and the next run writes it anew."
@@ -87,7 +88,7 @@ class Keeper:
             self._write(key, orjson.dumps(document, option=orjson.OPT_INDENT_2))
             self._require(key, document)
         except AwsError as error:
-            if is_trouble(error):
+            if error.is_throttle or error.code in _TROUBLE:
                 raise
             raise NotKept(str(error)) from error
         return self.place.below(key).uri
@@ -197,11 +198,6 @@ class Keeper:
             digest="",
         )
         return {**said, "digest": digest_of(said)}
-
-
-def is_trouble(error: AwsError) -> bool:
-    """Whether what AWS refused is no matter of one table, and worth another try soon."""
-    return error.is_throttle or error.code in _TROUBLE
 
 
 def packed_list(objects: Iterable[PointObject]) -> tuple[bytes, str]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
 from backups.points.keeping import Keeper, NotKept
-from backups.points.topping_up import ToppedUp, Topper
+from backups.points.topping_up import Topper
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -54,8 +54,8 @@ class ProvenTable:
     in which that first one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the
     oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
     stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
-    of the document of its restore point, "" for none; `not_kept` then says why. `topped_up` is what was copied of the
-    live source for it, None where it lacked nothing that was promised.
+    of the document of its restore point, "" for none; `not_kept` then says why. `not_topped_up` says why
+    what it lacks of its plan's promise was not copied from the source, "" where it was or it lacks none.
     """
 
     root: str
@@ -70,7 +70,7 @@ class ProvenTable:
     not_known: str = ""
     kept: str = ""
     not_kept: str = ""
-    topped_up: ToppedUp | None = None
+    not_topped_up: str = ""
 
     @property
     def is_anchored(self) -> bool:
@@ -120,8 +120,8 @@ def prove_copy(
         def prove(root: str) -> ProvenTable:
             try:
                 found = _prove(s3, copy, root, size_of, source, reads)
-                if topper and found.original and topper.is_wanted(found.table.has_newest, found.table.holds_until):
-                    found = _topped_up(found, topper, s3, copy.place, source, reads)
+                if topper and source and found.original:
+                    found = _topped_up(found, topper, s3, source, size_of, found.original)
                 return _kept(found, keeper) if keeper and found.table.proof.newest else found.table
             except AwsError as error:
                 if not is_of_one_object(error):
@@ -141,6 +141,11 @@ class _Found:
     log: StoredLog
     there: LogListing
     original: StoredLog | None = None
+
+    @property
+    def version(self) -> int:
+        """The newest that can be restored, -1 for none."""
+        return self.table.proof.newest.version if self.table.proof.newest else -1
 
 
 def _prove(
@@ -175,19 +180,29 @@ def _prove(
     return _Found(table, prover, log, there, original)
 
 
-def _topped_up(
-    found: _Found, topper: Topper, s3: S3, place: BucketPrefix, source: Source | None, reads: ThreadPoolExecutor
-) -> _Found:
-    """The table after what it lacked was copied, proven anew from what then lies in the backup."""
-    root, newest = found.table.root, found.table.proof.newest
-    if found.original is None:
+def _topped_up(found: _Found, topper: Topper, s3: S3, source: Source, size_of: SizeOf, log: StoredLog) -> _Found:
+    """The table after what it lacked was copied, proven anew from what then lies in the backup; as it was found where
+    that was not done, or is worth no more."""
+    table, root, version = found.table, found.table.root, found.version
+    lacking = min(table.lacking_since, table.may_lack_since or table.lacking_since) if table.lacking_since else None
+    if table.has_newest or not table.read_at or not topper.is_wanted(lacking, table.read_at):
         return found
-    topped_up = topper.top_up(root, newest.version if newest else -1, found.prover, found.there, found.original)
-    if topped_up.objects and not topped_up.why_not:
+    why_not = topper.top_up(root, version, found.prover, found.there, log)
+    if not why_not:
         below = f"{root}/" if root else ""
-        copy = read_copy(s3, place, below)
-        found = _prove(s3, copy, root, partial(_size, s3, copy, below), source, reads)
-    return replace(found, table=replace(found.table, topped_up=topped_up))
+        try:
+            copy = read_copy(s3, topper.place, below)
+            others = partial(_size_elsewhere, size_of, s3, copy, below)
+            again = _prove(s3, copy, root, others, source, log.pool)
+        except AwsError as error:
+            if not is_of_one_object(error):
+                raise
+            why_not = str(error)
+        else:
+            if again.version >= version:
+                return again
+            why_not = "It was changed meanwhile: this is what was proven before."
+    return replace(found, table=replace(table, not_topped_up=why_not))
 
 
 def _kept(found: _Found, keeper: Keeper) -> ProvenTable:
@@ -275,6 +290,12 @@ def _size(s3: S3, copy: BackupObjects, within: str, key: str) -> int | None:
         return copy.sizes.get(key)
     found = s3.head(copy.place.bucket, copy.place.prefix + key)
     return found.size if found else None
+
+
+def _size_elsewhere(size_of: SizeOf, s3: S3, copy: BackupObjects, within: str, key: str) -> int | None:
+    """As `_size`, but for what lies outside and was there when `size_of` was told."""
+    known = None if key.startswith(within) else size_of(key)
+    return _size(s3, copy, within, key) if known is None else known
 
 
 def _key_below(prefix: str, key: str) -> str | None:

@@ -2,54 +2,40 @@
 
 A backup falls behind where its inventory is old, and where OPTIMIZE and VACUUM have removed what an older version needs
 before it was copied: a newer version needs other files, which are there. These are copied: data first, then
-checkpoints, then commits in their order, so that one that is interrupted has the log of no version without its files.
+checkpoints, then commits in their order, so that one that is interrupted lets no proof claim what has not arrived.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import NamedTuple
 
-from backups.points.copies import StoredLog, log_of
-from backups.points.keeping import is_trouble
+from backups.points.copies import LOG, StoredLog, log_of
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
-from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import POINTS, BucketPrefix
 from lake.delta.facts import LogListing
 from lake.delta.point_log import PointLog, point_log
 from lake.delta.proving import Prover
 from lake.delta.restorable import objects_of
 
-MOST_OBJECTS = 20_000
-"""Of one table. The copies of a run are made for more."""
+MOST_OBJECTS, MOST_BYTES = 20_000, 100 * 1000**3
+"""Of one table. To copy more is the work of a run."""
 Reckon = Callable[[int, int, int, int], Decimal]
-"""What it costs in USD to copy so many objects, of which so many larger ones of so many bytes, after so many keys were
+"""What it costs in USD to copy so many objects, and so many larger ones of so many bytes, after so many keys were
 listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToppedUp:
-    """What was copied for a table, and what it costs; `why_not` says in a sentence why it was not, or not all."""
+class _Original(NamedTuple):
+    """An object of the source."""
 
-    objects: int = 0
-    bytes: int = 0
-    usd: Decimal = Decimal(0)
-    why_not: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Objects to copy by their keys at the source, in steps: all of one before the next."""
-
-    steps: tuple[tuple[ObjectSummary, ...], ...]
-    listed: int
-
-    @property
-    def objects(self) -> list[ObjectSummary]:
-        return [one for step in self.steps for one in step]
+    key: str
+    size: int
+    etag: str
+    storage_class: str
 
 
 class _NotWanted(Exception):
@@ -58,100 +44,121 @@ class _NotWanted(Exception):
 
 @dataclass
 class Topper:
-    """Tops up the tables of one run: every commit that S3 was given before `promised` is to be restorable. `left` is
-    what may still be spent in USD, None for any sum."""
+    """Tops up the tables of one run, by several threads.
+
+    `within` is what the keys of the plan's source begin with, `objective` how old a commit may be that a table lacks,
+    `left` what may still be spent in USD, None for any sum. `tables`, `objects`, `bytes` and `usd` count what was done.
+    Nothing is copied any more once `stopped` is set.
+    """
 
     s3: S3
     place: BucketPrefix
     source_bucket: str
+    within: str
     storage_class: str
     encryption_key: str
-    promised: datetime
+    objective: timedelta
     reckon: Reckon
     left: Decimal | None
+    tables: int = 0
+    objects: int = 0
+    bytes: int = 0
+    usd: Decimal = Decimal(0)
+    stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def is_wanted(self, has_newest: bool, holds_until: datetime | None) -> bool:
-        """Whether a table may lack what was promised; what is not known of one that has its newest, no copy tells."""
-        return not has_newest and (holds_until is None or holds_until <= self.promised)
+    def is_wanted(self, lacking_since: datetime | None, read_at: datetime) -> bool:
+        """Whether a table that lacks a commit since then, None where that is not known, lacked what was promised when
+        its log was read."""
+        return lacking_since is None or lacking_since <= read_at - self.objective
 
-    def top_up(self, root: str, newest: int, prover: Prover, there: LogListing, original: StoredLog) -> ToppedUp:
-        """Copy what a version lacks that is newer than `newest`, the newest that can be restored, -1 for none.
+    def top_up(self, root: str, newest: int, prover: Prover, there: LogListing, original: StoredLog) -> str:
+        """Copy what a version lacks that is newer than `newest`, the newest that can be restored, -1 for none; say in a
+        sentence why that, or a part of it, was not done, "" where it was.
 
         `prover` is what of the backup was proven; `there` is the source's log as it was listed, with its accepted
-        commits, and `original` reads it. Raises AwsError for what is no trouble of this one table.
+        commits, and `original` reads it.
         """
-        copied: list[ObjectSummary] = []
-        usd = Decimal(0)
         try:
-            wanted = self._wanted(root, newest, prover, there, original)
-            usd = self._spend(wanted)
-            for step in wanted.steps:
-                copied += original.pool.map(self._copy, step)
-        except _NotWanted as reason:
-            return ToppedUp(why_not=str(reason))
-        except AwsError as error:
-            if is_trouble(error):
-                raise
-            return ToppedUp(len(copied), sum(one.size for one in copied), usd, f"Copying what it lacks ended: {error}")
-        return ToppedUp(len(copied), sum(one.size for one in copied), usd)
+            if self.left is not None and self.left <= 0:
+                raise _NotWanted("The plan's ceiling leaves nothing to be spent.")
+            for step in self._steps(root, newest, prover, there, original):
+                list(original.pool.map(self._copy, step))
+        except (_NotWanted, AwsError) as reason:
+            return str(reason)
+        return ""
 
-    def _wanted(self, root: str, newest: int, prover: Prover, there: LogListing, original: StoredLog) -> _Wanted:
-        """What the newest version lacks that the source has whole, read from the source alone."""
+    def _steps(
+        self, root: str, newest: int, prover: Prover, there: LogListing, original: StoredLog
+    ) -> list[tuple[_Original, ...]]:
+        """What the newest version lacks that the source has whole, all of one step to be there before the next. What
+        it costs is reserved."""
         below = f"{root}/" if root else ""
-        found = {one.key: one for page in self.s3.list(self.source_bucket, below) for one in page.objects}
-        source = _AtSource(self.s3, self.source_bucket, below, found)
-        at_source = Prover(there, original, replace(prover.files, places=lambda key: key, size_of=source.size_of))
+        pages = self.s3.list(self.source_bucket, below)
+        source = _Source(self.s3, self.source_bucket, below)
+        source.found.update((one.key, (one.size, one.etag)) for page in pages for one in page.objects)
+        listed = len(source.found)
+        at_source = Prover(there, original, replace(prover.files, size_of=source.size_of))
         proof = at_source.prove()
         point = point_log(at_source, proof) if proof.newest and proof.newest.version > newest else None
         if point is None:
-            raise _NotWanted("At the source, no newer version of it has all its files either.")
-        steps = (
-            tuple(self._data(point, prover, source)),
-            *self._log(point, prover, there, original, log_of(root)),
-        )
-        return _Wanted(steps, len(found))
+            why = f": {proof.problems[0].reason}" if proof.problems else "."
+            raise _NotWanted(f"At the source, no newer version of it can be proven either{why}")
+        data = tuple(self._data(point, prover, source))
+        steps = [data, *self._log(point, prover, there, original, log_of(root))]
+        wanted = [one for step in steps for one in step]
+        if not wanted:
+            raise _NotWanted("The backup has all of its objects, and not all of them can be read there.")
+        self._reserve(wanted, listed)
+        return steps
 
-    def _data(self, point: PointLog, prover: Prover, source: "_AtSource") -> Iterator[ObjectSummary]:
-        """Data files that the backup has none of; one of another size is not copied over."""
+    def _data(self, point: PointLog, prover: Prover, source: "_Source") -> Iterator[_Original]:
+        """Data files that the backup has none of. A log can name whatever it likes: what no run would copy to that
+        place is refused, and one of another size is not copied over."""
         for key in point.files:
             original, size = source.find(key), prover.files.size_of(key)
-            if original is not None and size is None:
-                yield original
-            elif original is not None and size != original.size:
-                raise _NotWanted(f"{self.place.below(key).uri} has another size than at the source: move it away.")
+            if original is None or size == original[0]:
+                continue
+            where = self.place.below(key).uri
+            if not key.startswith(self.within) or key.startswith(POINTS) or f"/{LOG}" in f"/{key}":
+                raise _NotWanted(f"Its log names {where} as data, which is none of the plan's.")
+            if size is not None:
+                raise _NotWanted(f"{where} has another size than at the source: move it away.")
+            yield _Original(key, *original, self.storage_class)
 
     def _log(
         self, point: PointLog, prover: Prover, there: LogListing, original: StoredLog, folder: str
-    ) -> Iterator[tuple[ObjectSummary, ...]]:
-        """The objects of the log that the backup does not have as the source has them: checkpoints, then commits."""
+    ) -> Iterator[tuple[_Original, ...]]:
+        """The objects of the log that the backup does not have as the source has them: checkpoints, then commits. In no
+        archive: what cannot be compared would be copied again by each run."""
         same = {one.name for one in objects_of(prover.listing)}
         commits = [there.commits[version].name for version in sorted(there.commits)]
-        lacking = {one.name: one for one in point.objects.values() if one.name not in same}
-        as_listed = {
-            name: ObjectSummary(folder + name, one.size, one.modified_at, original.etag(name))
-            for name, one in lacking.items()
+        lacking = {
+            one.name: _Original(folder + one.name, one.size, original.etag(one.name), "")
+            for one in point.objects.values()
+            if one.name not in same
         }
-        yield tuple(one for name, one in as_listed.items() if name not in commits)
-        yield from ((as_listed[name],) for name in commits if name in as_listed)
+        yield tuple(one for name, one in lacking.items() if name not in commits)
+        yield from ((lacking[name],) for name in commits if name in lacking)
 
-    def _spend(self, wanted: _Wanted) -> Decimal:
-        """Reserve what the copies cost. Raises _NotWanted where that is more than is left."""
-        objects = wanted.objects
-        if len(objects) > MOST_OBJECTS:
-            raise _NotWanted(f"It lacks {len(objects):,} objects: more than {MOST_OBJECTS:,} are left to the next run.")
-        large = [one for one in objects if one.size > COPY_LIMIT]
-        usd = self.reckon(len(objects) - len(large), len(large), sum(one.size for one in large), wanted.listed)
+    def _reserve(self, wanted: Sequence[_Original], listed: int) -> None:
+        """Count what the copies cost. Raises _NotWanted where that is more than is left, or a run's work."""
+        large = [one.size for one in wanted if one.size > COPY_LIMIT]
+        what = f"{len(wanted):,} object{'' if len(wanted) == 1 else 's'}"
+        if len(wanted) > MOST_OBJECTS or sum(one.size for one in wanted) > MOST_BYTES:
+            raise _NotWanted(f"It lacks {what}, which is much: a run with a newer inventory copies them.")
+        usd = self.reckon(len(wanted) - len(large), len(large), sum(large), listed)
         with self._lock:
             if self.left is not None and usd > self.left:
-                raise _NotWanted(
-                    f"Copying the {len(objects):,} objects that it lacks would cost ${usd:.2f}, and the plan's ceiling "
-                    f"leaves ${max(self.left, Decimal(0)):.2f}."
-                )
+                cost = f"${usd:.2f}" if usd >= Decimal("0.01") else "less than a cent"
+                raise _NotWanted(f"Copying the {what} that it lacks would cost {cost}: the plan's ceiling leaves less.")
             self.left = None if self.left is None else self.left - usd
-        return usd
+            self.usd += usd
+            self.tables += 1
 
-    def _copy(self, one: ObjectSummary) -> ObjectSummary:
+    def _copy(self, one: _Original) -> None:
+        if self.stopped.is_set():
+            raise _NotWanted("The run was stopped.")
         copy = Copy(
             self.source_bucket,
             one.key,
@@ -159,29 +166,31 @@ class Topper:
             self.place.prefix + one.key,
             one.size,
             etag=one.etag,
-            storage_class=self.storage_class,
+            storage_class=one.storage_class,
             encryption_key=self.encryption_key,
         )
         copy_object(self.s3, copy) if one.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
-        return one
+        with self._lock:
+            self.objects += 1
+            self.bytes += one.size
 
 
 @dataclass(frozen=True, slots=True)
-class _AtSource:
-    """The objects of a table at the source as they were listed; others are asked for one by one."""
+class _Source:
+    """Size and ETag of the objects of a table at the source as they were listed; others are asked for one by one, and
+    None where there is none."""
 
     s3: S3
     bucket: str
     below: str
-    found: dict[str, ObjectSummary]
+    found: dict[str, tuple[int, str] | None] = field(default_factory=dict)
 
-    def find(self, key: str) -> ObjectSummary | None:
+    def find(self, key: str) -> tuple[int, str] | None:
         if key not in self.found and not key.startswith(self.below):
             elsewhere = self.s3.head(self.bucket, key)
-            if elsewhere is not None:
-                self.found[key] = elsewhere
+            self.found[key] = (elsewhere.size, elsewhere.etag) if elsewhere else None
         return self.found.get(key)
 
     def size_of(self, key: str) -> int | None:
         original = self.find(key)
-        return original.size if original else None
+        return original[0] if original else None

@@ -1,12 +1,12 @@
 """Last stage: what can be restored of each table of the source is proven and kept, and says how the run ended."""
 
 import io
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -26,8 +26,8 @@ from dashboard.storable import make_storable
 from lake.backup.objects import BucketPrefix, place_of
 
 PROVING = "Proves which versions of each table can be restored."
-AT_ONCE = 200
-"""Points that are stored together."""
+AT_ONCE, AT_LEAST_EVERY = 200, 5.0
+"""Points that are stored together, and after how many seconds fewer are."""
 EARLIER = (
     "Version {version:,} could be restored from its own restore point when that was proven, at {at:%Y-%m-%d %H:%M} "
     "UTC. {since}"
@@ -50,29 +50,52 @@ def advance(work: Work) -> StageAnswer:
     left = [root for root in roots if _uri(source.bucket, root) not in known]
     where, place = Source(s3, source.bucket, _accepted(work)), place_of(run.destination)
     keeper = Keeper(s3, place, source.bucket, run.plan.encryption_key, run.plan.name, str(run.pk))
-    topper = _topper(work, place, source.bucket)
-    with closing(prove_copy(s3, place, source.prefix, where, left, keeper, topper)) as tables:
-        while proven := list(islice(tables, AT_ONCE)):
-            work.context.check_cancelled()
-            work.say(PROVING)  # raises GivenUp where another job holds the run by now
-            # Of a table that was dropped since the inventory, an earlier point stays as it is.
-            points = [_point(work, table) for table in proven if not table.is_gone]
-            with transaction.atomic():
-                _set_aside(run.plan, points)
-                RestorePoint.objects.bulk_create(
-                    points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
-                )
-                _lower(run.plan, points, work.now())
-            _count_topped_up(work, proven)
-            work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
+    topper = _topper(work, place, source)
+    try:
+        with closing(prove_copy(s3, place, source.prefix, where, left, keeper, topper)) as tables:
+            try:
+                for proven in _batches(tables):
+                    _store(work, proven)
+                    work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
+            finally:
+                topper.stopped.set()  # what is being copied is waited for
+    finally:
+        _count(work, topper, is_open=False)
     return _end(work, Counter(run.points.values_list("state", flat=True).order_by()), len(roots))
 
 
-def _topper(work: Work, place: BucketPrefix, bucket: str) -> Topper:
-    """Copies what tables lack, within what the plan's ceiling leaves after the run's own copies; a cent always is."""
-    run, plan = work.run, work.run.plan
-    spent = (run.actual_usd or run.estimate_usd or Decimal(0)) + Decimal(_topped_up(run)["usd"])
-    left = None if run.ceiling_usd is None else max(run.ceiling_usd - spent, Decimal("0.01"))
+def _batches(tables: Iterable[ProvenTable]) -> Iterator[list[ProvenTable]]:
+    """Some at a time, so that a person who cancels, or another job that holds the run, is soon heard."""
+    batch, since = list[ProvenTable](), time.monotonic()
+    for table in tables:
+        batch.append(table)
+        if len(batch) == AT_ONCE or time.monotonic() - since > AT_LEAST_EVERY:
+            yield batch
+            batch, since = [], time.monotonic()
+    if batch:
+        yield batch
+
+
+def _store(work: Work, proven: Sequence[ProvenTable]) -> None:
+    work.context.check_cancelled()
+    work.say(PROVING)  # raises GivenUp where another job holds the run by now
+    plan = work.run.plan
+    # Of a table that was dropped since the inventory, an earlier point stays as it is.
+    points = [_point(work, table) for table in proven if not table.is_gone]
+    with transaction.atomic():
+        _set_aside(plan, points)
+        RestorePoint.objects.bulk_create(
+            points, update_conflicts=True, unique_fields=KEPT_ONCE, update_fields=PROVEN_ANEW
+        )
+        _lower(plan, points, work.now())
+
+
+def _topper(work: Work, place: BucketPrefix, source: BucketPrefix) -> Topper:
+    """Copies what tables lack, for what the plan's ceiling leaves after the run's own copies. Where an earlier try of
+    this stage died, what it spent is not known: nothing more is spent then."""
+    run, plan, before = work.run, work.run.plan, _topped_up(work.run)
+    spent = (run.actual_usd or run.estimate_usd or Decimal(0)) + Decimal(before["usd"])
+    left = None if run.ceiling_usd is None else Decimal(0) if before["is_open"] else run.ceiling_usd - spent
 
     def reckon(copies: int, large: int, large_bytes: int, listed: int) -> Decimal:
         items = prices.lines(
@@ -86,25 +109,24 @@ def _topper(work: Work, place: BucketPrefix, bucket: str) -> Topper:
         )
         return sum((one.usd for one in items), Decimal(0))
 
-    promised = work.now() - timedelta(hours=plan.objective_hours)
-    return Topper(work.vault.s3, place, bucket, plan.storage_class, plan.encryption_key, promised, reckon, left)
+    objective, key = timedelta(hours=plan.objective_hours), plan.encryption_key
+    of_plan = (source.bucket, source.prefix, plan.storage_class, key, objective)
+    topper = Topper(work.vault.s3, place, *of_plan, reckon, left)
+    topper.tables, topper.objects, topper.bytes = before["tables"], before["objects"], before["bytes"]
+    topper.usd = Decimal(before["usd"])
+    _count(work, topper, is_open=True)
+    return topper
 
 
 def _topped_up(run: Run) -> dict[str, Any]:
-    """What has been copied for tables that lacked it, as `tables` of the run holds it."""
-    return {"tables": 0, "objects": 0, "bytes": 0, "usd": "0", **run.tables.get("topped_up", {})}
+    """What has been copied for tables that lacked it, as `tables` of the run holds it; `is_open` while more may be."""
+    none: dict[str, Any] = {"tables": 0, "objects": 0, "bytes": 0, "usd": "0", "is_open": False}
+    return {**none, **run.tables.get("topped_up", {})}
 
 
-def _count_topped_up(work: Work, proven: Sequence[ProvenTable]) -> None:
-    done = [table.topped_up for table in proven if table.topped_up and table.topped_up.objects]
-    if not done:
-        return
-    counts = _topped_up(work.run)
-    counts["tables"] += len(done)
-    counts["objects"] += sum(one.objects for one in done)
-    counts["bytes"] += sum(one.bytes for one in done)
-    counts["usd"] = str(Decimal(counts["usd"]) + sum((one.usd for one in done), Decimal(0)))
-    work.save(tables={**work.run.tables, "topped_up": counts})
+def _count(work: Work, topper: Topper, *, is_open: bool) -> None:
+    counts = {"tables": topper.tables, "objects": topper.objects, "bytes": topper.bytes, "usd": str(topper.usd)}
+    work.save(tables={**work.run.tables, "topped_up": counts | {"is_open": is_open}})
 
 
 def _accepted(work: Work) -> ReadAccepted | None:
@@ -184,12 +206,12 @@ def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
     state = RunState.COMPLETE_WITH_GAPS if has_gaps else RunState.COMPLETE
     topped_up = _topped_up(run)
     if number := topped_up["objects"]:
-        objects = f"{number:,} object{'' if number == 1 else 's'}"
-        of_tables += f" {objects} that they lacked came from the source after the run's own copies."
+        objects = f"{number:,} object was" if number == 1 else f"{number:,} objects were"
+        of_tables += f" Of what tables lacked, {objects} copied from the source."
     of_objects = run.stages.get(name=Stage.RECONCILE).detail
     sentence = f"{of_tables} {of_objects}" if counts else f"{of_objects} {of_tables}"
     proof = {} if counts is None else _proof(run, counts, work.now())
-    if number:
+    if topped_up["usd"] != "0":
         usd = Decimal(topped_up["usd"]).quantize(Decimal("0.01"))
         proof["actual_usd"] = (run.actual_usd or Decimal(0)) + usd
     if not lifecycle.move(run.pk, state, job=work.context.job, sentence=sentence, error_code="", **proof):
