@@ -47,8 +47,8 @@ class Topper:
     """Tops up the tables of one run, by several threads.
 
     `within` is what the keys of the plan's source begin with, `objective` how old a commit may be that a table lacks,
-    `left` what may still be spent in USD, None for any sum. `tables`, `objects`, `bytes` and `usd` count what was done.
-    Nothing is copied any more once `stopped` is set.
+    `left` what may still be spent in USD, None for any sum. `objects` and `usd` count what was done. No copy is begun
+    any more once `stopped` is set.
     """
 
     s3: S3
@@ -60,9 +60,7 @@ class Topper:
     objective: timedelta
     reckon: Reckon
     left: Decimal | None
-    tables: int = 0
     objects: int = 0
-    bytes: int = 0
     usd: Decimal = Decimal(0)
     stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -154,7 +152,6 @@ class Topper:
                 raise _NotWanted(f"Copying the {what} that it lacks would cost {cost}: the plan's ceiling leaves less.")
             self.left = None if self.left is None else self.left - usd
             self.usd += usd
-            self.tables += 1
 
     def _copy(self, one: _Original) -> None:
         if self.stopped.is_set():
@@ -172,7 +169,6 @@ class Topper:
         copy_object(self.s3, copy) if one.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
         with self._lock:
             self.objects += 1
-            self.bytes += one.size
 
 
 @dataclass(frozen=True, slots=True)

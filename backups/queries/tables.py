@@ -21,6 +21,8 @@ from lake.backup.objects import place_of
 
 MOST_POINTS = 30
 """Restore points of one table that its page shows, and stretches of versions that it draws of each."""
+KEPT_OF_AN_ID = 64
+"""Characters of a table's id that are known of it as it was last seen."""
 EARLIER, ANOTHER, NOT_SHOWN = "earlier", "another_table", "not_shown"
 _WITH_A_VERSION = (PointState.PROVEN, PointState.BEHIND, EARLIER)
 _BEST_FIRST = (*_WITH_A_VERSION, PointState.TOO_NEW, PointState.UNPROVABLE, ANOTHER)
@@ -151,7 +153,7 @@ def _is_of_this(table: SeenTable, point: RestorePoint) -> bool | None:
     """Whether the point is of the table as it was last seen; None where one of the two has no known id."""
     if not table.incarnation or not point.incarnation:
         return None
-    return point.incarnation.startswith(table.incarnation)  # The id of a table is kept up to 64 characters
+    return point.incarnation[:KEPT_OF_AN_ID] == table.incarnation
 
 
 def _judged(table: SeenTable, points: Sequence[RestorePoint], now: datetime) -> list[Judged]:

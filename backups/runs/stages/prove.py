@@ -112,21 +112,20 @@ def _topper(work: Work, place: BucketPrefix, source: BucketPrefix) -> Topper:
     objective, key = timedelta(hours=plan.objective_hours), plan.encryption_key
     of_plan = (source.bucket, source.prefix, plan.storage_class, key, objective)
     topper = Topper(work.vault.s3, place, *of_plan, reckon, left)
-    topper.tables, topper.objects, topper.bytes = before["tables"], before["objects"], before["bytes"]
-    topper.usd = Decimal(before["usd"])
+    topper.objects, topper.usd = before["objects"], Decimal(before["usd"])
     _count(work, topper, is_open=True)
     return topper
 
 
 def _topped_up(run: Run) -> dict[str, Any]:
     """What has been copied for tables that lacked it, as `tables` of the run holds it; `is_open` while more may be."""
-    none: dict[str, Any] = {"tables": 0, "objects": 0, "bytes": 0, "usd": "0", "is_open": False}
+    none: dict[str, Any] = {"objects": 0, "usd": "0", "is_open": False}
     return {**none, **run.tables.get("topped_up", {})}
 
 
 def _count(work: Work, topper: Topper, *, is_open: bool) -> None:
-    counts = {"tables": topper.tables, "objects": topper.objects, "bytes": topper.bytes, "usd": str(topper.usd)}
-    work.save(tables={**work.run.tables, "topped_up": counts | {"is_open": is_open}})
+    counts = {"objects": topper.objects, "usd": str(topper.usd), "is_open": is_open}
+    work.save(tables={**work.run.tables, "topped_up": counts})
 
 
 def _accepted(work: Work) -> ReadAccepted | None:

@@ -61,8 +61,7 @@ def test_what_the_inventory_missed_is_copied_and_proven_in_the_same_run(behind):
     assert restored(behind, point.proof) == appended(range(5))
     assert "Of what tables lacked, 4 objects were copied from the source." in run.sentence
     counts = run.tables["topped_up"]
-    assert (counts["tables"], counts["objects"], counts["bytes"] > 1_000, counts["is_open"]) == (1, 4, True, False)
-    assert counts["usd"] == "0.000025"
+    assert counts == {"objects": 4, "usd": "0.000025", "is_open": False}
 
 
 def test_data_is_copied_before_checkpoints_and_these_before_commits_in_their_order(behind, copies):
@@ -213,8 +212,8 @@ def test_what_was_spent_is_counted_however_the_try_ends(behind, monkeypatch):
     run = proven(copied_run(behind))
 
     counts = run.tables["topped_up"]
-    assert (run.points.count(), counts["tables"], counts["usd"], counts["is_open"]) == (0, 1, "0.000025", False)
-    assert counts["objects"] == 1
+    assert run.points.count() == 0
+    assert counts == {"objects": 1, "usd": "0.000025", "is_open": False}
 
 
 def test_a_cancelled_run_copies_no_further_object(behind, copies, monkeypatch):
@@ -226,9 +225,7 @@ def test_a_cancelled_run_copies_no_further_object(behind, copies, monkeypatch):
     before(monkeypatch, prove, "prove_copy", lambda *words: toppers.append(words[-1]))
     before(monkeypatch, prove, "_store", cancel)
     run = copied_run(behind, [f"{one}t" for one in below])
-
     proven(run)
-
     counts = Run.objects.get(pk=run.pk).tables["topped_up"]
     assert 0 < counts["objects"] == len(copies) < 40 * 9 / 2
     assert (counts["is_open"], toppers[0].stopped.is_set()) == (False, True)
