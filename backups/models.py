@@ -182,7 +182,8 @@ class Run(models.Model):
     approved_at = models.DateTimeField(null=True)
 
     lanes = models.JSONField(default=list)  # [{lane, manifests: [{bucket, key, etag, objects, bytes}]}]
-    tables = models.JSONField(default=dict)  # {tables, largest: [{table, objects, bytes}], points: {proven: 14, …}}
+    # {tables, largest: [{table, objects, bytes}], points: {proven: 14, …}, restorable: [[from, to, of all tables], …]}
+    tables = models.JSONField(default=dict)
     is_proof = models.BooleanField(default=False)  # It has proven the tables of the plan as that is
     # Every commit of each table that S3 was given before can be restored; null: that is not known of one
     holds_until = models.DateTimeField(null=True)
@@ -404,6 +405,7 @@ class RestorePoint(models.Model):
     accepted_at = models.DateTimeField(null=True)
     rpo_seconds = models.BigIntegerField(null=True)
     ranges = models.JSONField(default=list)  # All versions that can be restored, [first, last] each
+    moments = models.JSONField(default=list)  # To which it can be restored, the newest: [[from, to], …]
     unpublished = models.JSONField(default=list)  # [{version, key}] of those that DynamoDB alone shows
     blocked = models.JSONField(default=list)  # [{first_version, version, key, reason}], some of blocked_total
     blocked_total = models.BigIntegerField(default=0)

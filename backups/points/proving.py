@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
 from backups.points.keeping import Keeper, NotKept
+from backups.points.moments import Span, moments_of
 from backups.points.topping_up import Topper
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
@@ -55,7 +56,8 @@ class ProvenTable:
     oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
     stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
     of the document of its restore point, "" for none; `not_kept` then says why. `not_topped_up` says why
-    what it lacks of its plan's promise was not copied from the source, "" where it was or it lacks none.
+    what it lacks of its plan's promise was not copied from the source, "" where it was or it lacks none. `moments` are
+    those to which it can be restored, by the times at which S3 was given the source's commits.
     """
 
     root: str
@@ -71,6 +73,7 @@ class ProvenTable:
     kept: str = ""
     not_kept: str = ""
     not_topped_up: str = ""
+    moments: tuple[Span, ...] = ()
 
     @property
     def is_anchored(self) -> bool:
@@ -122,6 +125,7 @@ def prove_copy(
                 found = _prove(s3, copy, root, size_of, source, reads)
                 if topper and source and found.original:
                     found = _topped_up(found, topper, s3, source, size_of, found.original)
+                found = replace(found, table=replace(found.table, moments=_moments(found)))
                 return _kept(found, keeper) if keeper and found.table.proof.newest else found.table
             except AwsError as error:
                 if not is_of_one_object(error):
@@ -203,6 +207,15 @@ def _topped_up(found: _Found, topper: Topper, s3: S3, source: Source, size_of: S
                 return again
             why_not = "It was changed meanwhile: this is what was proven before."
     return replace(found, table=replace(table, not_topped_up=why_not))
+
+
+def _moments(found: _Found) -> tuple[Span, ...]:
+    table = found.table
+    if table.read_at is None:
+        return ()
+    given = {version: commit.modified_at for version, commit in found.there.commits.items()}
+    accepted = None if table.waiting else table.accepted
+    return tuple(moments_of(table.proof.ranges, given, accepted, table.read_at))
 
 
 def _kept(found: _Found, keeper: Keeper) -> ProvenTable:

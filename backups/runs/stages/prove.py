@@ -17,6 +17,7 @@ from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
 from backups.points.keeping import Keeper
+from backups.points.moments import Span, together
 from backups.points.proving import ProvenTable, Source, prove_copy
 from backups.points.topping_up import Topper
 from backups.runs import prices
@@ -26,6 +27,8 @@ from dashboard.storable import make_storable
 from lake.backup.objects import BucketPrefix, place_of
 
 PROVING = "Proves which versions of each table can be restored."
+DAYS, MOST_SPANS = 30, 100
+"""How far back a run tells to which moments its tables can be restored, and how many spans it keeps of each."""
 AT_ONCE, AT_LEAST_EVERY = 200, 5.0
 """Points that are stored together, and after how many seconds fewer are."""
 EARLIER = (
@@ -167,7 +170,8 @@ def _set_aside(plan: Plan, points: Sequence[RestorePoint]) -> None:
         point = new[kept.table]
         is_same = bool(point.proof) and point.incarnation == kept.incarnation
         if not is_same or (point.version or 0) < (kept.version or 0):
-            of_then = {"ranges": [[kept.version, kept.version]], "unpublished": [], "blocked": [], "blocked_total": 0}
+            of_then = {"ranges": [[kept.version, kept.version]], "blocked_total": 0}
+            of_then |= {"moments": [], "unpublished": [], "blocked": []}
             since = f"The run after it could keep none: {point.not_kept}" if point.not_kept else NOT_SEEN_SINCE
             said = EARLIER.format(version=kept.version, at=kept.proven_at, since=since)
             plan.points.filter(pk=kept.pk).update(earlier=str(kept.pk), sentence=said, problems=[], **of_then)
@@ -187,6 +191,7 @@ def _point(work: Work, table: ProvenTable) -> RestorePoint:
     document = point_document(table, place_of(run.destination), plan, work.now())
     told = {name: document[name] for name in PROVEN_ANEW if name in document}  # type: ignore[literal-required]
     told["proof"] = table.kept
+    told["moments"] = [[start.isoformat(), end.isoformat()] for start, end in table.moments[-MOST_SPANS:]]
     uri = _uri(place_of(plan.source).bucket, table.root)
     point = RestorePoint(**{**told, "plan": plan, "run": run, "destination": run.destination, "table": uri})
     make_storable(point)
@@ -225,8 +230,27 @@ def _proof(run: Run, counts: Counter[str], now: datetime) -> dict[str, Any]:
     none of its points."""
     moments = run.points.aggregate(first=Min("holds_until"), unknown=Count("pk", filter=Q(holds_until=None)))
     until = min(moment for moment in (moments["first"], run.cut_off, now) if moment)
-    fields = {"is_proof": True, "tables": {**run.tables, "points": dict(counts)}}
-    return fields | _known(run.plan, None if moments["unknown"] else until, now)
+    tables = {**run.tables, "points": dict(counts), "restorable": _restorable(run, now)}
+    return {"is_proof": True, "tables": tables} | _known(run.plan, None if moments["unknown"] else until, now)
+
+
+def _restorable(run: Run, now: datetime) -> list[tuple[str, str, bool]]:
+    """The moments of the last days to which all tables, or some, can be restored, as `tables` of the run holds them."""
+    since = now - timedelta(days=DAYS)
+    rows = run.points.filter(earlier="").values_list("state", "holds_until", "ranges", "moments")
+    stretches = together((_spans(*row, since=since) for row in rows.iterator()), since)
+    return [(one.start.isoformat(), one.end.isoformat(), one.of_all) for one in stretches[-MOST_SPANS:]]
+
+
+def _spans(
+    state: str, until: datetime | None, ranges: list[list[int]], moments: list[list[str]], *, since: datetime
+) -> list[Span]:
+    """Of one table; before its first commit it needs nothing."""
+    spans = [(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in moments]
+    first = until if state == PointState.TOO_NEW else None
+    if spans and len(spans) == len(ranges) and ranges[0][0] == 0:
+        first = spans[0][0]
+    return [(since, first), *spans] if first and first > since else spans
 
 
 def _lower(plan: Plan, points: Sequence[RestorePoint], now: datetime) -> None:

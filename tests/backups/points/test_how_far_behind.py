@@ -2,7 +2,7 @@
 
 import random
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -190,3 +190,30 @@ def test_of_a_plan_whose_places_are_changed_nothing_is_proven_until_its_next_run
     copied_run(backup)
     with pytest.raises(DeclarationError, match="A run of it is under way"):
         section.save(DeclaredItem(backup.plan.name, values | {key: "s3a://other/"}, "plans[0]"), backup.plan)
+
+
+def test_a_run_tells_to_which_moments_all_its_tables_can_be_restored(backup, monkeypatch):
+    """Of three versions, `a` has all; the second of `b` and what came after cannot be had; all of `new` is too new."""
+    monkeypatch.setattr(Topper, "is_wanted", lambda *_: False)
+    monkeypatch.setattr(prove, "DAYS", 10)
+    whole = appended(range(3))
+    for version, hours in enumerate((72, 48, 24)):
+        of_version = {key: data for key, data in whole.items() if key in needed(version)}
+        for below, is_copied, later in (("a/", True, 0), ("b/", version == 0, 1), ("new/", False, -45)):
+            if hours + later > 0:
+                backup.put(of_version, copied=False, below=below, hours_ago=hours + later)
+            if is_copied:
+                backup.put(of_version, copied=True, below=below)
+
+    run = proven(copied_run(backup, ["a/t", "b/t", "new/t"]))
+
+    now = timezone.now()
+    told = [
+        (hours_before(now, start), hours_before(now, end), of_all) for start, end, of_all in run.tables["restorable"]
+    ]
+    assert run.tables["points"] == {"proven": 1, "behind": 1, "too_new": 1}
+    assert told == [(240, 49, True), (49, 0, False)]
+
+
+def hours_before(now: datetime, moment: str) -> int:
+    return round((now - datetime.fromisoformat(moment)) / timedelta(hours=1))
