@@ -14,7 +14,7 @@ class CoordinatorConfig(AppConfig):
         from coordinator.navigation import register_addresses
         from dashboard.accounts import search
         from dashboard.alerts import problems
-        from dashboard.connections import accepted
+        from dashboard.connections import accepted, protection
         from dashboard.connections.held import counted_as, goes_with_its_connection
         from dashboard.deadlines import judging
         from dashboard.declaration.sections import register
@@ -36,6 +36,7 @@ class CoordinatorConfig(AppConfig):
         problems.in_modules.name("coordinator.alerting")
         judging.in_modules.name("coordinator.due")
         accepted.in_modules.name("coordinator.observation.accepted")
+        protection.in_modules.name("coordinator.queries.table_list")
         goes_with_its_connection(Bucket, ObservationPass)
         counted_as(DeltaTable, "Delta table", "Delta tables")
         counted_as(WriterTest, "writer test", "writer tests")

@@ -1,20 +1,17 @@
-"""Plans as the status page shows them: how far behind their tables are, thirty days of runs, what comes next."""
+"""Plans as pages show them: how far behind their tables are, to which moments they can be restored, what comes next."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum, TextField
-from django.db.models.functions import Cast, Coalesce, Substr
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 from django.urls import reverse
 
-from backups.charts import DAYS, DayOfRuns, Strip, strip
 from backups.cron import Schedule, ScheduleError, parse_schedule
 from backups.models import ACTIVE, Inventory, InventoryState, Plan, Run, RunState
+from backups.queries.drawings import Bar, bars_of
 from backups.queries.rows import Headline, Standing, age_text, proven_text, run_url, way_on
 from dashboard.connections.models import Connection
 
@@ -24,14 +21,16 @@ _NOTHING: Mapping[str, Any] = {"bytes": 0, "objects_copied": 0, "spent": None, "
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One plan: its state with a word for it, how far behind its tables are, what comes next, its last thirty days."""
+    """One plan: its state with a word for it, how far behind its tables are, what comes next. `bars` are the moments of
+    the last 30 days to which they can be restored, which `range_text` says in words."""
 
     plan: Plan
     state: str
     word: str
     stands: Standing
     note: str
-    strip: Strip
+    bars: list[Bar]
+    range_text: str
     inventory: Inventory | None
     inventory_is_late: bool
     sums: Mapping[str, Any]
@@ -49,7 +48,6 @@ def plans_in_scope(connection: Connection | None) -> QuerySet[Plan]:
 
 def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
     """The cards of these plans, in as many queries as one takes."""
-    lately = Q(created_at__gte=now - timedelta(days=DAYS + 1))
     runs = Run.objects.filter(plan=OuterRef("pk")).order_by("-created_at", "-id")
     arrived = Inventory.objects.filter(plan=OuterRef("pk"), state=InventoryState.ARRIVED).order_by("-name")
     found = list(
@@ -58,14 +56,12 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
             active_run=Subquery(runs.filter(state__in=ACTIVE).values("pk")[:1]),
             newest_proof=Subquery(runs.proofs().values("pk")[:1]),
             begun_at=Subquery(runs.order_by("created_at").values("created_at")[:1]),
-            first_drawn=Subquery(runs.filter(lately).order_by("created_at").values("created_at")[:1]),
             arrived=Subquery(arrived.values("pk")[:1]),
         )
     )
     chosen = {pk for one in found for pk in (one.newest_run, one.active_run, one.newest_proof)}
     by_key = Run.objects.select_related("plan").in_bulk(chosen - {None})
     inventories = Inventory.objects.in_bulk({one.arrived for one in found if one.arrived and one.inventory})
-    drawn = _drawn(found, now)
     sums = _sums(found, now)
     return [
         _card(
@@ -74,23 +70,11 @@ def cards_of(plans: QuerySet[Plan], now: datetime) -> list[Card]:
             by_key.get(plan.active_run),
             Standing(by_key.get(plan.newest_proof), plan.begun_at, timedelta(hours=plan.objective_hours), now),
             inventories.get(plan.arrived),
-            strip(drawn[plan.pk], None if plan.paused else schedule_of(plan), plan.name, plan.first_drawn, now),
             sums.get(plan.pk, _NOTHING),
             now,
         )
         for plan in found
     ]
-
-
-def _drawn(plans: Sequence[Plan], now: datetime) -> Mapping[int, list[DayOfRuns]]:
-    """The last thirty days of each plan, by day and state: both databases write a timestamp as text alike, in UTC."""
-    day = Substr(Cast(Coalesce("due_at", "created_at"), TextField()), 1, 10)
-    lately = Run.objects.filter(plan__in=plans, created_at__gte=now - timedelta(days=DAYS + 1)).order_by()
-    rows = lately.values_list("plan_id", day, "state").annotate(number=Count("pk"), one=Max(Cast("pk", TextField())))
-    drawn = defaultdict(list)
-    for plan_id, text, state, number, run in rows:
-        drawn[plan_id].append(DayOfRuns(date.fromisoformat(text), state, number, str(UUID(run))))
-    return drawn
 
 
 def _card(
@@ -99,18 +83,19 @@ def _card(
     active: Run | None,
     stands: Standing,
     inventory: Inventory | None,
-    days: Strip,
     sums: Mapping[str, Any],
     now: datetime,
 ) -> Card:
     state, word = _state(active, newest, stands)
+    told = stands.proof.tables.get("restorable", ()) if stands.proof else ()
+    spans = [(datetime.fromisoformat(start), datetime.fromisoformat(end), of_all) for start, end, of_all in told]
     return Card(
         plan,
         state,
         word,
         stands,
         _note(plan, active, stands, now),
-        days,
+        *bars_of(spans, now),
         inventory,
         inventory is not None and inventory.next_at <= now,
         sums,
@@ -191,19 +176,9 @@ def _at_plan(state: str, card: Card, said: str) -> Headline:
     return Headline(state, said, card.note, reverse("backup-plan", args=[card.plan.name]), "See the plan")
 
 
-def counts_of(cards: Sequence[Card]) -> dict[str, Any]:
-    """The numbers of the status page: plans by their newest proof, active runs, and what runs did this month."""
-    within = sum(card.stands.proof is not None and not card.stands.is_past for card in cards)
-    past = sum(card.stands.is_past for card in cards)
-    return {
-        "within": within,
-        "past": past,
-        "without": len(cards) - within - past,
-        "active": sum(card.active is not None for card in cards),
-        "usd": sum((card.sums["spent"] or Decimal(0) for card in cards), Decimal(0)),
-        "bytes": sum(card.sums["bytes"] for card in cards),
-        "objects": sum(card.sums["objects_copied"] for card in cards),
-    }
+def spent_this_month(cards: Sequence[Card]) -> Decimal:
+    """What those runs have cost that ended this month and whose cost was counted, in USD."""
+    return sum((card.sums["spent"] or Decimal(0) for card in cards), Decimal(0))
 
 
 def _month(now: datetime) -> datetime:

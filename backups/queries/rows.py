@@ -69,6 +69,13 @@ def age_text(age: timedelta) -> str:
     return f"{hours} h" + (f" {rest} min" if rest else "")
 
 
+def at_most_text(age: timedelta) -> str:
+    """An age rounded up to what is written of it."""
+    hour = timedelta(hours=1)
+    unit = timedelta(seconds=1) if age < hour else hour / 60 if age < 72 * hour else hour
+    return age_text(unit * -(-age // unit))
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How far the tables of a plan may be behind their source now. `proof` is the newest run that proved them, None

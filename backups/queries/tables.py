@@ -12,8 +12,10 @@ from django.urls import reverse
 from backups.destinations import is_copy_of
 from backups.models import Plan, PointState, RestorePoint
 from backups.queries.cards import next_due
-from backups.queries.rows import Headline, age_text
+from backups.queries.drawings import Bar
+from backups.queries.rows import Headline, age_text, at_most_text
 from dashboard.connections import protection
+from dashboard.connections.models import Connection
 from dashboard.connections.protection import Backups, PlanSource, Restorable, SeenTable, Visible
 from dashboard.web.states import look_of
 from dashboard.web.text import exact, headline
@@ -45,15 +47,6 @@ class Judged:
         is_known = self.until is not None
         when = self.until or self.point.proven_at
         return -_BEST_FIRST.index(self.said.state), self.point.version or 0, is_known, when, self.point.proven_at
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A stretch of versions, in hundredths of the axis; `css` says what of it."""
-
-    x: float
-    width: float
-    css: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +113,11 @@ def plans(visible: Visible) -> list[str]:
 def sources(plan: str) -> list[PlanSource]:
     found = Plan.objects.filter(name=plan) if plan else Plan.objects.all()
     return [_source(one) for one in found.select_related("connection")]
+
+
+def found(s3: str) -> "QuerySet[RestorePoint, str]":
+    connections = [one.pk for one in Connection.objects.all() if one.s3 == s3]
+    return RestorePoint.objects.filter(plan__connection__in=connections, earlier="").values_list("table", flat=True)
 
 
 def _in_sight(visible: Visible) -> "QuerySet[Plan]":
@@ -212,7 +210,7 @@ def _how_far(table: SeenTable, point: RestorePoint, newest: int | None, version:
         return Judged(point, Headline(PointState.BEHIND, f"{version} can be restored; how far behind is not known."))
     state = PointState.BEHIND if now - until > objective else PointState.PROVEN
     lacking = 0 if newest is None else newest - own
-    said = f"{version} can be restored, {_versions(lacking)}at most {_at_most(now - until)} behind."
+    said = f"{version} can be restored, {_versions(lacking)}at most {at_most_text(now - until)} behind."
     if seen_at and is_newest and state == PointState.PROVEN:
         said = f"{version}, the newest that was seen, can be restored."
     return Judged(point, Headline(state, said, f"The objective is {age_text(objective)}."), until)
@@ -220,13 +218,6 @@ def _how_far(table: SeenTable, point: RestorePoint, newest: int | None, version:
 
 def _versions(lacking: int) -> str:
     return f"{lacking:,} version{'' if lacking == 1 else 's'} and " if lacking > 0 else ""
-
-
-def _at_most(age: timedelta) -> str:
-    """An age rounded up to what is written of it."""
-    hour = timedelta(hours=1)
-    unit = timedelta(seconds=1) if age < hour else hour / 60 if age < 72 * hour else hour
-    return age_text(unit * -(-age // unit))
 
 
 def _restorable(
@@ -292,4 +283,4 @@ def _bar(start: int, end: int, axis: tuple[int, int], css: str) -> Bar:
     return Bar(round(min((start - axis[0]) * unit, 100 - width), 2), round(width, 2), css)
 
 
-protection.register(Backups(restorable_of, page_of, plans, sources))
+protection.register(Backups(restorable_of, page_of, plans, sources, found))

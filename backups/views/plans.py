@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backups.actions import RunRefused, ask_for_inventory, ask_for_preflight, save_plan, set_paused, start_run
-from backups.charts import LEGEND
 from backups.declaration import least_objective_hours
 from backups.destinations import is_pool
 from backups.documents import copies_of
@@ -18,36 +17,39 @@ from backups.inventory_setup import PlaceUnfit
 from backups.models import ACTIVE, Plan, Run
 from backups.policies.documents import policy_documents
 from backups.policies.names import names_of
-from backups.queries.cards import Card, cards_of, counts_of, plans_in_scope, verdict_of, verdict_of_one
+from backups.queries.cards import Card, cards_of, plans_in_scope, spent_this_month, verdict_of_one
+from backups.queries.coverage import coverage_of
+from backups.queries.drawings import AXIS, TICKS
 from backups.queries.plan_page import inventory_set_up, last_preflight
 from backups.queries.rows import kept_text, lacks_permission, run_url
 from backups.queries.times import times_of
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection, seen
+from dashboard.connections.protection import NO_PLAN, tables_outside
 from dashboard.connections.writable import why_not_writable
+from dashboard.deadlines.models import DueKind
+from dashboard.deadlines.queries import dues
 from dashboard.declaration.reading import DeclarationError
 from dashboard.web.paging import Column, Sort, choose_size, keyset_page
 
-NEWEST = 10
+DUES = 4
 NEWEST_FIRST = Sort("created", (Column("created_at", descending=True), Column("id", descending=True)))
 INVENTORIES_SHOWN = 10
 
 
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """Every plan: how far behind its tables are, thirty days of runs, what comes next."""
-    now = timezone.now()
-    plans = plans_in_scope(current_connection(request))
-    cards = cards_of(plans, now)
-    verdict = verdict_of(cards)
-    runs = seen(request, Run).filter(plan__in=plans).select_related("plan")[:NEWEST]
+    """Every plan: how many tables can be restored as it promises, to which moments, and why others cannot."""
+    now, scope = timezone.now(), current_connection(request)
+    cards = cards_of(plans_in_scope(scope), now)
     context = {
-        "cards": cards,
-        "verdict": verdict,
-        "counts": counts_of(cards),
-        "newest": [(run, "") for run in runs],
-        "legend": LEGEND,
+        "coverage": coverage_of(cards, tables_outside(scope.name if scope else ""), now),
+        "spent": spent_this_month(cards),
+        "dues": dues(scope.pk if scope else None, kind=DueKind.BACKUP)[:DUES],
+        "axis": AXIS,
+        "ticks": TICKS,
+        "no_plan": NO_PLAN,
         "read_at": now,
         "may_plan": Actor.from_request(request).may("backup.plan"),
     }

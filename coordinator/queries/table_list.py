@@ -27,18 +27,26 @@ from coordinator.protocols.wording import counted
 from coordinator.queries.next_step import NextStep, next_step
 from coordinator.queries.table_counts import sum_of_tables, tables_by
 from coordinator.queries.table_page import seen_table
+from dashboard.connections import protection
 from dashboard.connections.models import Connection
-from dashboard.connections.protection import PlanSource, Restorable, Visible, backups
+from dashboard.connections.protection import (
+    NO_PLAN,
+    NOT_PROVEN_YET,
+    PlanSource,
+    Restorable,
+    TablesOutside,
+    Visible,
+    backups,
+)
 from dashboard.web import paging
 from dashboard.web.paging import Column, Page, Sort, keyset_page, ordered
 from lake.delta.uri import SCHEMES, places_meant
 
 GONE = "gone"
 UNPUBLISHED = "unpublished"
-NO_PLAN = "no plan"
-"""Of the filter by backup plan: tables that none takes. No plan has a name with a space."""
 UNKNOWN_PLAN = "unknown plan"
-"""Takes no table."""
+"""Of the filter by backup plan: takes no table."""
+OUTSIDE = (NO_PLAN, NOT_PROVEN_YET)
 EXPORT_CHUNK = 1_000
 MOST_FOUND = 1_000
 """Tables that a search counts; of more it is said that there are more."""
@@ -81,7 +89,7 @@ class TableFilter:
     connection: str = ""
     store: int | None = None
     plan: str = ""
-    """Name of a backup plan, or NO_PLAN."""
+    """Name of a backup plan, or one of OUTSIDE."""
     only: tuple[int, ...] = ()
     """Tables that somebody has picked, by their primary keys; empty: all."""
     found: tuple[int, ...] | None = None
@@ -182,9 +190,25 @@ def _picked(tables: "QuerySet[DeltaTable]", chosen: TableFilter) -> "QuerySet[De
     if chosen.found is not None:
         return tables.filter(pk__in=chosen.found)
     if chosen.plan:
-        taken = _taken(backups().sources("" if chosen.plan == NO_PLAN else chosen.plan))
-        tables = tables.filter(~taken if chosen.plan == NO_PLAN else taken)
+        tables = tables.filter(_of_plan(chosen.plan))
     return tables.filter(_matches(chosen.q)) if chosen.q else tables
+
+
+def _of_plan(plan: str) -> Q:
+    taken = _taken(backups().sources("" if plan in OUTSIDE else plan))
+    if plan == NO_PLAN:
+        return ~taken
+    return taken & ~_found() if plan == NOT_PROVEN_YET else taken
+
+
+def _found() -> Q:
+    """Tables of which a run has found something, at the S3 that it backed up."""
+    found = Q(pk__in=[])
+    for s3, connections in _by_s3().items():
+        uris = backups().found(s3)
+        at_root = Q(In(Concat(Value("s3a://"), "bucket"), uris), prefix="")
+        found |= Q(Q(uri__in=uris) | at_root, connection__in=connections)
+    return found
 
 
 def _taken(sources: Sequence[PlanSource]) -> Q:
@@ -192,13 +216,27 @@ def _taken(sources: Sequence[PlanSource]) -> Q:
     paths: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for source in sources:
         paths[source.s3, len(source.path)].append(source.path)
-    place = Concat("bucket", Value("/"), "prefix", Value("/"))
-    connections = list(Connection.objects.all())
+    place, connections = Concat("bucket", Value("/"), "prefix", Value("/")), _by_s3()
     taken = Q(pk__in=[])
     for (s3, length), alike in paths.items():
-        seeing = [connection.pk for connection in connections if connection.s3 == s3]
-        taken |= Q(In(Left(place, length), alike), connection__in=seeing)
+        taken |= Q(In(Left(place, length), alike), connection__in=connections[s3])
     return taken
+
+
+def _by_s3() -> dict[str, list[int]]:
+    """The connections that see the buckets of each S3."""
+    connections: defaultdict[str, list[int]] = defaultdict(list)
+    for connection in Connection.objects.all():
+        connections[connection.s3].append(connection.pk)
+    return connections
+
+
+def outside(connection: str) -> TablesOutside | None:
+    """How many tables of a connection, "" for all, are in no backup; None for more than are looked at one by one."""
+    if sum_of_tables() > paging.MOST_LOOKED_THROUGH:
+        return None
+    chosen = [filtered(TableFilter(connection=connection, plan=plan)) for plan in OUTSIDE]
+    return TablesOutside(*(len(tables.values_list("pk")[: paging.MOST_LOOKED_THROUGH]) for tables in chosen))
 
 
 def searched(chosen: TableFilter) -> TableFilter:
@@ -374,3 +412,6 @@ def _acts_on_many(table: DeltaTable, weighing: Sequence[TableFinding]) -> tuple[
     repairs = {repair for finding in weighing for repair in finding.repairs}
     offers = (offer.operation.value for offer in coordination_offers(table, weighing) if not offer.reason)
     return (*sorted(repairs), *offers)
+
+
+protection.register_tables(outside)

@@ -64,7 +64,7 @@ def tables(request: HttpRequest) -> HttpResponse:
 
 def scoped(request: HttpRequest, chosen: TableFilter) -> TableFilter:
     """The connection named in the address, else the one that the person looks at; no plan but one that they see."""
-    if chosen.plan not in ("", queries.NO_PLAN, *backups().plans(visible(request))):
+    if chosen.plan not in ("", *queries.OUTSIDE, *backups().plans(visible(request))):
         chosen = replace(chosen, plan=queries.UNKNOWN_PLAN)
     named = chosen.connection and connections_of(request).filter(name=chosen.connection).exists()
     scope = None if named else current_connection(request)
@@ -113,7 +113,7 @@ def _context(request: HttpRequest, chosen: TableFilter, sort: Sort) -> dict[str,
         "stores": queries.number_of_stores(chosen.connection),
         "mechanisms": MECHANISM_WORDS.items(),
         "plans": backups().plans(visible(request)),
-        "no_plan": queries.NO_PLAN,
+        "outside": queries.OUTSIDE,
         "unknown_plan": queries.UNKNOWN_PLAN,
         "readings": readings,
         "read_at": read_at,

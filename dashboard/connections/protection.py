@@ -1,6 +1,6 @@
-"""What is known of the backups of tables: whoever keeps backups says it, and the pages of tables ask here."""
+"""What is known of the backups of tables, and of the tables that they should hold: each side asks the other here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,6 +56,16 @@ class PlanSource:
         return table.s3 == self.s3 and f"{table.bucket}/{table.root}/".startswith(self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class TablesOutside:
+    """How many tables no plan takes, and how many one takes of which no run has found anything."""
+
+    no_plan: int
+    not_proven_yet: int
+
+
+NO_PLAN, NOT_PROVEN_YET = "no plan", "not proven yet"
+"""Where a list of tables is narrowed by the name of a plan, these. No plan has a name with a space."""
 Visible = frozenset[int] | None
 """The connections of which may be told; None: all."""
 
@@ -63,16 +73,22 @@ Visible = frozenset[int] | None
 @dataclass(frozen=True, slots=True)
 class Backups:
     """What knows the backups of tables: what of each of some tables can be restored now, in their order; what
-    `backups/parts/table.html` shows of one; the names of plans; and what the plan of a name takes, "" for all plans."""
+    `backups/parts/table.html` shows of one; the names of plans; what the plan of a name takes, "" for all plans; and
+    the URIs of the tables of an S3 that runs have found, as a query."""
 
     restorable_of: Callable[[Sequence[SeenTable], Visible, datetime], list[Restorable]]
     page_of: Callable[[SeenTable, Visible, datetime], object]
     plans: Callable[[Visible], list[str]]
     sources: Callable[[str], list[PlanSource]]
+    found: Callable[[str], Iterable[object]]
 
+
+CountOutside = Callable[[str], TablesOutside | None]
+"""Counts the tables of the connection of a name, "" for all; None where they are too many to look at each."""
 
 in_modules = AtNeed()
 _kept: list[Backups] = []
+_counting: list[CountOutside] = []
 
 
 def register(backups: Backups) -> None:
@@ -84,3 +100,14 @@ def backups() -> Backups:
     """Return what knows the backups of tables."""
     in_modules.load()
     return _kept[0]
+
+
+def register_tables(count: CountOutside) -> None:
+    """Add what counts the tables that no backup holds."""
+    _counting[:] = [count]
+
+
+def tables_outside(connection: str) -> TablesOutside | None:
+    """Return how many tables no backup holds."""
+    in_modules.load()
+    return _counting[0](connection)
