@@ -50,6 +50,11 @@ def retry(actor: Actor, run: Run, *, enqueue: bool = True) -> Run:
     _require_startable(actor, "backup.run", run.plan)
     if not run.is_finished:
         raise RunRefused(f"Run {run.pk} is still {run.state}: wait for its end, then try again what failed.")
+    newer = run.plan.runs.proofs().filter(created_at__gt=run.created_at).first()
+    if newer and newer.destination != run.destination:
+        raise RunRefused(
+            f"A newer run has been proven, at {newer.destination}: start a new run, which copies to there."
+        )
     if not run.worth_retry:
         raise RunRefused(f"Run {run.pk} left nothing that is worth another try: start a new run.")
     return _start(actor, run.plan, enqueue=enqueue, retry_of=run)

@@ -7,7 +7,8 @@ line comes once wherever who wrote it lives. cronsim's own L and # are taken bes
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise, takewhile
 
 from cronsim import CronSim, CronSimError
 
@@ -20,6 +21,7 @@ _NICKNAMES = {
 }
 # A range of one value, which its step leaves alone: cronsim takes 9-9/4 as it takes 9/4.
 _ONE = re.compile(r"\b(\w+)-\1/0*[1-9][0-9]*(?![0-9])", re.ASCII)
+_NEW_YEAR = datetime(2001, 1, 1, tzinfo=UTC)
 _FIELDS = ("minute", "hour", "day", "month", "weekday")
 
 
@@ -36,6 +38,13 @@ class Schedule:
     def next_after(self, moment: datetime) -> datetime:
         """The first due minute after a moment, in UTC."""
         return next(CronSim(self.line, moment.astimezone(UTC)))
+
+    def longest_wait(self) -> timedelta:
+        """The longest time between two that follow each other, of the first 1,000 in two years; a year for fewer than
+        two."""
+        year = timedelta(days=365)
+        due = takewhile(lambda moment: moment <= _NEW_YEAR + 2 * year, CronSim(self.line, _NEW_YEAR))
+        return max((later - sooner for sooner, later in pairwise(islice(due, 1_000))), default=year)
 
 
 def parse_schedule(text: str) -> Schedule:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -16,10 +18,10 @@ from dashboard.declaration.sections import DeclaredItem, Section
 DEFAULT_OBJECTIVE_HOURS = 36
 INVENTORY_HOURS = 24
 """S3 lists a bucket once a day at most (S3 User Guide, "Amazon S3 Inventory")."""
-SLACK_HOURS = 12
-"""For delivering an inventory and copying what it lists."""
+SLACK_HOURS, LEAST_SLACK_HOURS = 12, 1
+"""For delivering an inventory and copying what it lists, and for copying what is listed by the run itself."""
 UNDER_WAY = "A run of it is under way: wait until it is over, or cancel it."
-_OF_OBJECTIVE = ("objective_hours", "inventory", "minimum_lag_hours")
+_OF_OBJECTIVE = ("objective_hours", "inventory", "minimum_lag_hours", "schedule")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _S3_URI = re.compile(r"s3[an]?://[^/\s]+(/.*)?")
 _KEEP_FIELDS = {
@@ -28,10 +30,22 @@ _KEEP_FIELDS = {
 }
 
 
-def least_objective_hours(inventory: str, lag_hours: int) -> int:
-    """The shortest objective that a plan can keep while its tables are written to: where it names an inventory, what is
-    just too late for one waits for the next."""
-    return INVENTORY_HOURS + lag_hours + SLACK_HOURS if inventory else 1
+def least_objective_hours(inventory: str, lag_hours: int, schedule: str, inventory_hours: int = INVENTORY_HOURS) -> int:
+    """The shortest objective that a plan can keep while its tables are written to: what is just too late for an
+    inventory, or for a run, waits for the next one."""
+    between = _hours_between_runs(schedule)
+    if inventory:
+        return max(inventory_hours, between) + lag_hours + SLACK_HOURS
+    return between + LEAST_SLACK_HOURS
+
+
+@lru_cache(256)
+def _hours_between_runs(schedule: str) -> int:
+    """At most, rounded up; 0 where nothing is scheduled, or by a line that an older release let in."""
+    try:
+        return -(-parse_schedule(schedule).longest_wait() // timedelta(hours=1)) if schedule else 0
+    except ScheduleError:
+        return 0
 
 
 def _uri_complaint(text: str) -> str:
@@ -121,7 +135,7 @@ class PlanSection(Section):
         values["vault_connection"] = values["vault_connection"] or values["connection"]
         keep = read_table(f"{place}.keep", values["keep"], _KEEP_FIELDS)
         values["keep"] = {period: count for period, count in keep.items() if count}
-        least = least_objective_hours(values["inventory"], values["minimum_lag_hours"])
+        least = least_objective_hours(values["inventory"], values["minimum_lag_hours"], values["schedule"])
         values["objective_hours"] = values["objective_hours"] or max(DEFAULT_OBJECTIVE_HOURS, least)
         return DeclaredItem(values["name"], values, place)
 
@@ -157,13 +171,20 @@ class PlanSection(Section):
 
 def _require_objective(item: DeclaredItem) -> None:
     """Raise DeclarationError for an objective that cannot be kept."""
-    hours, inventory, lag = (item.values[key] for key in _OF_OBJECTIVE)
-    if hours < (least := least_objective_hours(inventory, lag)):
-        raise DeclarationError(
-            f"{item.place}.objective_hours: {hours} hours cannot be kept. {INVENTORY_HOURS} pass between two daily "
-            f"inventories, each may miss the last {lag} (minimum_lag_hours), and delivery and copy take up to "
-            f"{SLACK_HOURS}: allow {least}, or name no inventory."
+    hours, inventory, lag, schedule = (item.values[key] for key in _OF_OBJECTIVE)
+    if hours >= (least := least_objective_hours(inventory, lag, schedule)):
+        return
+    between = _hours_between_runs(schedule)
+    passing = f"Up to {between:,} pass between two runs of its schedule"
+    if inventory and between <= INVENTORY_HOURS:
+        passing = f"{INVENTORY_HOURS} pass between two daily inventories"
+    rest = f", and copying takes up to {LEAST_SLACK_HOURS}: allow {least:,}, or run it more often."
+    if inventory:
+        rest = (
+            f", each inventory may miss the last {lag} (minimum_lag_hours), and delivery and copy take up to "
+            f"{SLACK_HOURS}: allow {least:,}, or name no inventory."
         )
+    raise DeclarationError(f"{item.place}.objective_hours: {hours} hours cannot be kept. {passing}{rest}")
 
 
 def _stored(row: Plan, key: str) -> Any:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, fields, replace
 from typing import TypedDict
 
+from backups.declaration import least_objective_hours
 from backups.models import Plan
 from backups.policies.names import names_of
 from dashboard.connections.access import lake_access
@@ -13,7 +14,8 @@ from lake.aws.inventory_configurations import PLANNING_FIELDS, InventoryConfigur
 
 KIND = "set-up-inventory"
 FORMATS = ("Parquet", "ORC", "CSV")
-FREQUENCIES = ("Daily", "Weekly")
+HOURS = {"Daily": 24, "Weekly": 7 * 24}
+FREQUENCIES = tuple(HOURS)
 LONGEST_ID = 64
 
 
@@ -30,6 +32,12 @@ def configuration_of(plan: Plan, format: str = FORMATS[0], frequency: str = FREQ
     names = names_of(plan)
     if names.inventory is None:
         raise PlaceUnfit("The plan lists its source: name the place of an inventory in the plan first.")
+    least = least_objective_hours(plan.inventory, plan.minimum_lag_hours, plan.schedule, HOURS[frequency])
+    if plan.objective_hours < least and frequency != FREQUENCIES[0]:
+        raise PlaceUnfit(
+            f"With an inventory every week the plan can keep an objective of {least:,} hours, and has one of "
+            f"{plan.objective_hours:,}: allow more, or have the bucket listed daily."
+        )
     before, bucket, name = _parts(names.inventory.prefix)
     if bucket != names.source.bucket or not 0 < len(name) <= LONGEST_ID:
         fit = f"s3a://{names.inventory.bucket}/{names.source.bucket}/levee-{plan.name}/"

@@ -207,7 +207,7 @@ def _gaps(rows: Sequence[PlanRow], points: Any) -> list[PlanGap]:
     cause = Case(*(When(one, then=Value(name)) for name, one in is_cause.items()), default=Value("late"))
     found = points.exclude(worth__in=KEPT).order_by().values("plan_id", cause=cause)
     causes = defaultdict[int, list[Mapping[str, Any]]](list)
-    for one in found.annotate(number=Count("pk"), table=Min("table"), sentence=Min("sentence"), of_run=Min("run_id")):
+    for one in found.annotate(number=Count("pk"), table=Min("table"), sentence=Min("sentence")):
         causes[one["plan_id"]].append(one)
     gaps = list[PlanGap]()
     for row in rows:

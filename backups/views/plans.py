@@ -84,7 +84,7 @@ def plan(request: HttpRequest, plan_name: str) -> HttpResponse:
         "card": card,
         "verdict": verdict_of_one(card),
         "is_pool": is_pool(found.destination),
-        "least_objective": least_objective_hours(found.inventory, found.minimum_lag_hours),
+        "least_objective": least_objective_hours(found.inventory, found.minimum_lag_hours, found.schedule),
         "names": (
             ("Key of the copies", found.encryption_key),
             ("Key of the source", found.source_key),

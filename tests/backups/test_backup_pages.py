@@ -356,6 +356,20 @@ def test_a_retry_is_a_run_of_its_own_that_names_the_first(operator):
     assert "Retried by" in text(operator, address(run))
 
 
+def test_a_retry_of_an_older_snapshot_than_the_one_that_is_proven_is_refused(operator):
+    plan = make_plan(destination="s3a://acme-vault-{date}/")
+    older = make_gaps(plan, age=30 * HOUR, destination="s3a://acme-vault-2026-11-19/")
+    newer = make_run(plan, destination="s3a://acme-vault-2026-11-20/")
+    assert "at s3a://acme-vault-2026-11-20/: start a new run" in flat(
+        operator.post(f"{address(older)}retry/", follow=True)
+    )
+    assert not Run.objects.exclude(retry_of=None).exists()
+
+    Run.objects.filter(pk=newer.pk).update(destination=older.destination)
+    operator.post(f"{address(older)}retry/")
+    assert Run.objects.filter(retry_of=older).exists()
+
+
 def test_a_run_begins_from_the_page_of_its_plan_once(operator):
     plan = make_plan()
     first, second = (operator.post(f"{PLAN}run/")["Location"] for _ in range(2))

@@ -1,6 +1,6 @@
 """Cron lines: when they come next, and which are refused. What a field may say is cronsim's own affair."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -29,6 +29,22 @@ def test_a_line_is_in_utc_and_comes_as_often_when_clocks_are_changed():
     for _ in range(12):
         due.append(schedule.next_after(due[-1]))
     assert [(moment.hour, moment.minute) for moment in due[1:]] == [(hour, 30) for hour in range(4)] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "hours"),
+    [
+        ("*/5 * * * *", 1 / 12),
+        ("0 3 * * *", 24),
+        ("0 9-17 * * mon-fri", 64),
+        ("@weekly", 168),
+        ("@monthly", 31 * 24),
+        ("0 0 5 1,2 *", 334 * 24),
+        ("0 0 29 2 *", 365 * 24),
+    ],
+)
+def test_the_longest_time_between_two_runs_is_told(line, hours):
+    assert parse_schedule(line).longest_wait() == timedelta(hours=hours)
 
 
 @pytest.mark.parametrize(

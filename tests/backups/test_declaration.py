@@ -50,7 +50,16 @@ def test_what_is_taken_is_stored_and_then_there_is_no_difference():
 
 
 @pytest.mark.parametrize(
-    ("changes", "hours"), [({}, 36), (LISTED, 60), (LISTED | {"minimum_lag_hours": 0}, 36), ({"objective_hours": 2}, 2)]
+    ("changes", "hours"),
+    [
+        ({}, 36),
+        (LISTED, 60),
+        (LISTED | {"minimum_lag_hours": 0}, 36),
+        ({"objective_hours": 2}, 2),
+        ({"schedule": "@weekly"}, 169),
+        (LISTED | {"schedule": "@weekly"}, 204),
+        (LISTED | {"schedule": "@hourly"}, 60),
+    ],
 )
 def test_an_objective_that_is_not_named_is_one_that_can_be_kept(changes, hours):
     store(read_declaration(document(PLAN | changes)))
@@ -63,6 +72,18 @@ def test_an_objective_that_an_inventory_cannot_keep_is_refused():
     with pytest.raises(DeclarationError, match="^" + re.escape(sentence)):
         store(read_declaration(document(PLAN | LISTED | {"objective_hours": 59})))
     store(read_declaration(document(PLAN | LISTED | {"objective_hours": 60})))
+
+
+def test_an_objective_that_the_schedule_cannot_keep_is_refused():
+    sentence = (
+        "24 hours cannot be kept. Up to 24 pass between two runs of its schedule, and copying takes up to 1: allow 25"
+    )
+    daily = PLAN | {"schedule": "0 3 * * *"}
+    with pytest.raises(DeclarationError, match=re.escape(sentence)):
+        store(read_declaration(document(daily | {"objective_hours": 24})))
+    store(read_declaration(document(daily | {"objective_hours": 25})))
+    with pytest.raises(DeclarationError, match="168 pass between two runs"):
+        store(read_declaration(document(daily | {"objective_hours": 25, "schedule": "@weekly"})))
 
 
 def test_a_stored_objective_that_cannot_be_kept_stays_until_what_it_rests_on_is_changed():

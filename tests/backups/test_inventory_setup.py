@@ -55,6 +55,7 @@ def set_up(plan, *choice, **options) -> Job:
 
 
 def test_the_place_of_the_plan_says_where_s3_delivers(plan):
+    plan.objective_hours = 204
     wanted = configuration_of(plan, "ORC", "Weekly")
 
     assert (wanted.id, wanted.destination_prefix, wanted.prefix) == ("levee-warehouse", "daily", "warehouse/")
@@ -68,6 +69,12 @@ def test_a_place_where_s3_would_not_deliver_is_refused_with_one_that_fits(place)
     plan = make_plan(inventory=place)
     with pytest.raises(PlaceUnfit, match=r"for example to s3a://lists/lake/levee-warehouse-daily/"):
         configuration_of(plan)
+
+
+def test_an_inventory_that_is_too_rare_for_the_objective_is_refused(plan):
+    plan.objective_hours = 203
+    with pytest.raises(PlaceUnfit, match="every week the plan can keep an objective of 204 hours, and has one of 203"):
+        configuration_of(plan, "ORC", "Weekly")
 
 
 def test_more_columns_than_are_needed_are_no_difference(plan):
@@ -100,6 +107,7 @@ def test_another_of_the_same_id_stays_unless_it_is_to_be_replaced(plan):
 
 
 def test_a_command_sets_it_up_or_says_why_it_cannot(plan, capsys):
+    Plan.objects.update(objective_hours=204)
     call_command("backup", "inventory", plan.name, "--frequency", "Weekly", "--json")
     assert json.loads(capsys.readouterr().out)["state"] == "succeeded"
     assert stored(plan).frequency == "Weekly"
