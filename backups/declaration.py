@@ -9,11 +9,12 @@ from typing import Any
 from django.db.models import QuerySet
 
 from backups.cron import ScheduleError, parse_schedule
-from backups.destinations import why_overlapping
+from backups.destinations import is_pool, overlap, why_overlapping
 from backups.models import ACTIVE, Plan
 from dashboard.connections.models import Connection
 from dashboard.declaration.reading import DeclarationError, Field, pattern, read_table
 from dashboard.declaration.sections import DeclaredItem, Section
+from lake.backup.objects import place_of
 
 DEFAULT_OBJECTIVE_HOURS = 36
 INVENTORY_HOURS = 24
@@ -154,6 +155,7 @@ class PlanSection(Section):
         if row is not None and any(getattr(row, key) != values[key] for key in ("source", "destination")):
             if row.runs.filter(state__in=ACTIVE).exists():
                 raise DeclarationError(f"{item.place}: a run copies between the places that it names. {UNDER_WAY}")
+            _require_own_pool(item, row)
             row.runs.update(is_proof=False)
         for key in self.refers_to:
             values[key] = Connection.objects.get(name=values[key])
@@ -167,6 +169,21 @@ class PlanSection(Section):
             said = "1 run proves" if runs == 1 else f"{runs:,} runs prove"
             return f"{said} what was copied under its name: name it in the file, with paused = true if it is to rest."
         return ""
+
+
+def _require_own_pool(item: DeclaredItem, row: Plan) -> None:
+    """Raise DeclarationError where the plan has copied another bucket to the place: a key there does not say of which
+    bucket it is, so that each would overwrite the other's."""
+    bucket, destination = place_of(item.values["source"]).bucket, item.values["destination"]
+    of_others = row.points.exclude(table=f"s3a://{bucket}").exclude(table__startswith=f"s3a://{bucket}/")
+    used = list(of_others.values_list("destination", flat=True).distinct())
+    if place_of(row.source).bucket != bucket and row.runs.exists():
+        used.append(row.destination)
+    if is_pool(destination) and any(overlap(destination, other) for other in used):
+        raise DeclarationError(
+            f"{item.place}.destination: {destination} holds copies of another bucket than {bucket}, and a key there "
+            f"does not say of which: name another place, in which there are none."
+        )
 
 
 def _require_objective(item: DeclaredItem) -> None:
