@@ -380,6 +380,17 @@ AS_PROMISED = frozenset({PointState.PROVEN, PointState.TOO_NEW})
 """States of tables that break no promise of their plan."""
 
 
+class Points(models.QuerySet["RestorePoint"]):
+    """Restore points, with those among them that the newest proof of their plan, or a run since, has made."""
+
+    def newest(self) -> "Points":
+        """Those of tables that were not found any more stay as they were, and are none of these: two queries."""
+        proofs = Run.objects.proofs().filter(plan=models.OuterRef("plan")).values("created_at")[:1]
+        made = Run.objects.filter(pk__in=self.order_by().values("run")).annotate(proven_at=models.Subquery(proofs))
+        runs = made.filter(created_at__gte=models.F("proven_at")).order_by().values_list("pk", flat=True)
+        return self.filter(earlier="", run__in=list(runs)).order_by()
+
+
 class RestorePoint(models.Model):
     """What can be restored of a table, as the newest run of the plan that found it at the source has proven it.
 
@@ -416,6 +427,8 @@ class RestorePoint(models.Model):
     not_kept = models.TextField(blank=True)  # Why there is none, although something can be restored
     problems = models.JSONField(default=list)  # Sentences on what of the log could not be read
     proven_at = models.DateTimeField()
+
+    objects = Points.as_manager()
 
     class Meta:
         ordering = ("plan", "table")

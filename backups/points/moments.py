@@ -1,12 +1,15 @@
 """To which moments tables can be restored: of one table from its log, of all of a plan together. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import groupby
+from datetime import UTC, datetime, timedelta
 
 Span = tuple[datetime, datetime]
 """From a moment to another one, both included."""
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+"""From when on a table needs nothing that was made later: a span from here ends with its first commit."""
+_ALMOST_A_MINUTE = timedelta(minutes=1) - timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,37 +22,47 @@ class Stretch:
 
 
 def moments_of(
-    ranges: Sequence[tuple[int, int]], given: Mapping[int, datetime], accepted: int | None, read_at: datetime
+    ranges: Sequence[tuple[int, int]],
+    given: Mapping[int, datetime],
+    accepted: Mapping[int, datetime],
+    newest: tuple[int, datetime] | None,
 ) -> list[Span]:
-    """The moments at which the newest version was one of `ranges`, which can be restored. `given` is when S3 was given
-    the commit of each version of the source's log, read at `read_at`, whose newest is `accepted`.
+    """The moments at which the newest version was one of `ranges`, which can be restored.
 
-    Until when a version was the newest is known where the commit after it is in the log, or where it is the newest.
+    `given` is when S3 was given the commit of each version of the source's log, `accepted` the earliest moment at which
+    it may have been accepted. `newest` is the last version of all and until when nothing followed it, None where that
+    is not known. Until when another one was the newest is known where the commit after it is in the log.
     """
     spans = []
     for first, last in ranges:
-        end = given[last + 1] if last + 1 in given else read_at if last == accepted else given[last]
+        end = newest[1] if newest and last == newest[0] else accepted.get(last + 1, given[last])
         spans.append((given[first], max(end, given[first])))
     return spans
 
 
-def together(tables: Iterable[Sequence[Span]], since: datetime) -> list[Stretch]:
-    """The moments from `since` on to which all of the tables, or some of them, can be restored."""
-    number, events = 0, list[tuple[datetime, int]]()
+def together(tables: Iterable[Iterable[Span]], since: datetime) -> list[Stretch]:
+    """The moments from `since` on to which all of the tables, or some of them, can be restored, by whole minutes."""
+    number, changes = 0, Counter[datetime]()
     for spans in tables:
         number += 1
         for start, end in _apart(spans):
-            if end > since:
-                events += [(max(start, since), 1), (end, -1)]
+            begins, ends = max(_whole(start + _ALMOST_A_MINUTE), since), _whole(end)
+            if begins < ends:
+                changes[begins] += 1
+                changes[ends] -= 1
     stretches, covering, begun = list[Stretch](), 0, since
-    for moment, changes in groupby(sorted(events), key=lambda event: event[0]):
+    for moment, change in sorted(changes.items()):
         if covering and moment > begun:
             _append(stretches, Stretch(begun, moment, covering == number))
-        covering, begun = covering + sum(change for _, change in changes), moment
+        covering, begun = covering + change, moment
     return stretches
 
 
-def _apart(spans: Sequence[Span]) -> list[Span]:
+def _whole(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0)
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
     """The spans of one table without what they share: by clocks of several servers, a commit may be older than the one
     before it."""
     apart = list[Span]()

@@ -4,7 +4,7 @@ from collections.abc import Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
 from backups.points.keeping import Keeper, NotKept
-from backups.points.moments import Span, moments_of
+from backups.points.moments import BEGINNING, Span, moments_of
 from backups.points.topping_up import Topper
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
@@ -29,6 +29,8 @@ from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newe
 from lake.delta.uri import TableUri
 
 NOT_ASKED = AcceptedCommits(None, not_known="DynamoDB was not asked.")
+MADE_LATELY = timedelta(days=30)
+"""Of an older table nobody asks what was before it."""
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
 REQUESTS_AT_ONCE = TABLES_AT_ONCE + READS_AT_ONCE
@@ -57,7 +59,7 @@ class ProvenTable:
     stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
     of the document of its restore point, "" for none; `not_kept` then says why. `not_topped_up` says why
     what it lacks of its plan's promise was not copied from the source, "" where it was or it lacks none. `moments` are
-    those to which it can be restored, by the times at which S3 was given the source's commits.
+    those to which it can be restored, by the times at which S3 was given the source's commits, the newest last.
     """
 
     root: str
@@ -210,12 +212,27 @@ def _topped_up(found: _Found, topper: Topper, s3: S3, source: Source, size_of: S
 
 
 def _moments(found: _Found) -> tuple[Span, ...]:
-    table = found.table
-    if table.read_at is None:
+    """To which the table can be restored; also to those before it was made, where that is known and was lately."""
+    table, ranges, there = found.table, found.table.proof.ranges, found.there
+    if not ranges or not table.read_at or not found.original:
         return ()
-    given = {version: commit.modified_at for version, commit in found.there.commits.items()}
-    accepted = None if table.waiting else table.accepted
-    return tuple(moments_of(table.proof.ranges, given, accepted, table.read_at))
+    given = {version: commit.modified_at for version, commit in there.commits.items()}
+    accepted = dict(given)
+    for one in proposed_commits(there, -1):
+        version = parse_name(one.name).version
+        if version in accepted:
+            accepted[version] = min(accepted[version], one.modified_at)
+    newest = None
+    if table.has_newest and table.accepted is not None and table.holds_until:
+        newest = table.accepted, table.holds_until
+    spans = moments_of(ranges, given, accepted, newest)
+    first = spans[0][0]
+    if ranges[0][0] == 0 and first > table.read_at - MADE_LATELY:
+        made_at = _made_at(found.original, there, 0)
+        # A log that was written anew, as to encrypt it, has its first commit's own time still.
+        if made_at is not None and abs(first.timestamp() - made_at / 1_000) < CLOCKS_APART.total_seconds():
+            spans.insert(0, (BEGINNING, first))
+    return tuple(spans)
 
 
 def _kept(found: _Found, keeper: Keeper) -> ProvenTable:

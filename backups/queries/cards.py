@@ -87,15 +87,17 @@ def _card(
     now: datetime,
 ) -> Card:
     state, word = _state(active, newest, stands)
-    told = stands.proof.tables.get("restorable", ()) if stands.proof else ()
-    spans = [(datetime.fromisoformat(start), datetime.fromisoformat(end), of_all) for start, end, of_all in told]
+    told = stands.proof.tables.get("restorable") if stands.proof else None
+    spans = [(datetime.fromisoformat(start), datetime.fromisoformat(end), of_all) for start, end, of_all in told or ()]
+    bars, text = bars_of(spans, now)
     return Card(
         plan,
         state,
         word,
         stands,
         _note(plan, active, stands, now),
-        *bars_of(spans, now),
+        bars,
+        "Not known" if told is None else text,
         inventory,
         inventory is not None and inventory.next_at <= now,
         sums,

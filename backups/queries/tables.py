@@ -28,7 +28,7 @@ KEPT_OF_AN_ID = 64
 EARLIER, ANOTHER, NOT_SHOWN = "earlier", "another_table", "not_shown"
 _WITH_A_VERSION = (PointState.PROVEN, PointState.BEHIND, EARLIER)
 _BEST_FIRST = (*_WITH_A_VERSION, PointState.TOO_NEW, PointState.UNPROVABLE, ANOTHER)
-_LARGE = ("ranges", "unpublished", "blocked", "problems")
+_LARGE = ("ranges", "moments", "unpublished", "blocked", "problems")
 """What no list reads of a point."""
 
 
@@ -110,14 +110,14 @@ def plans(visible: Visible) -> list[str]:
     return list(_in_sight(visible).order_by("name").values_list("name", flat=True))
 
 
-def sources(plan: str) -> list[PlanSource]:
-    found = Plan.objects.filter(name=plan) if plan else Plan.objects.all()
+def sources(plan: str, visible: Visible = None) -> list[PlanSource]:
+    found = Plan.objects.filter(name=plan) if plan else _in_sight(visible)
     return [_source(one) for one in found.select_related("connection")]
 
 
-def found(s3: str) -> "QuerySet[RestorePoint, str]":
+def proven(s3: str, visible: Visible) -> "QuerySet[RestorePoint]":
     connections = [one.pk for one in Connection.objects.all() if one.s3 == s3]
-    return RestorePoint.objects.filter(plan__connection__in=connections, earlier="").values_list("table", flat=True)
+    return RestorePoint.objects.filter(plan__in=_in_sight(visible).filter(connection__in=connections)).newest()
 
 
 def _in_sight(visible: Visible) -> "QuerySet[Plan]":
@@ -283,4 +283,4 @@ def _bar(start: int, end: int, axis: tuple[int, int], css: str) -> Bar:
     return Bar(round(min((start - axis[0]) * unit, 100 - width), 2), round(width, 2), css)
 
 
-protection.register(Backups(restorable_of, page_of, plans, sources, found))
+protection.register(Backups(restorable_of, page_of, plans, sources, proven))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Cast, Concat, Left, Substr
 from django.db.models.lookups import In
 
@@ -30,8 +30,8 @@ from coordinator.queries.table_page import seen_table
 from dashboard.connections import protection
 from dashboard.connections.models import Connection
 from dashboard.connections.protection import (
+    IN_NO_PROOF,
     NO_PLAN,
-    NOT_PROVEN_YET,
     PlanSource,
     Restorable,
     TablesOutside,
@@ -46,7 +46,7 @@ GONE = "gone"
 UNPUBLISHED = "unpublished"
 UNKNOWN_PLAN = "unknown plan"
 """Of the filter by backup plan: takes no table."""
-OUTSIDE = (NO_PLAN, NOT_PROVEN_YET)
+OUTSIDE = (NO_PLAN, IN_NO_PROOF)
 EXPORT_CHUNK = 1_000
 MOST_FOUND = 1_000
 """Tables that a search counts; of more it is said that there are more."""
@@ -190,24 +190,27 @@ def _picked(tables: "QuerySet[DeltaTable]", chosen: TableFilter) -> "QuerySet[De
     if chosen.found is not None:
         return tables.filter(pk__in=chosen.found)
     if chosen.plan:
-        tables = tables.filter(_of_plan(chosen.plan))
+        tables = tables.filter(_of_plan(chosen))
     return tables.filter(_matches(chosen.q)) if chosen.q else tables
 
 
-def _of_plan(plan: str) -> Q:
-    taken = _taken(backups().sources("" if plan in OUTSIDE else plan))
-    if plan == NO_PLAN:
-        return ~taken
-    return taken & ~_found() if plan == NOT_PROVEN_YET else taken
+def _of_plan(chosen: TableFilter) -> Q:
+    """Of one connection, plans that read or write through it are asked alone which tables are in no proof."""
+    if chosen.plan != IN_NO_PROOF:
+        taken = _taken(backups().sources("" if chosen.plan == NO_PLAN else chosen.plan, None))
+        return ~taken if chosen.plan == NO_PLAN else taken
+    scope = Connection.objects.filter(name=chosen.connection).values_list("pk", flat=True)
+    visible = frozenset(scope) if chosen.connection else None
+    return _taken(backups().sources("", visible)) & ~_proven(visible)
 
 
-def _found() -> Q:
-    """Tables of which a run has found something, at the S3 that it backed up."""
+def _proven(visible: Visible) -> Q:
+    """Tables that the newest proof of a plan has found, at the S3 that it backed up."""
     found = Q(pk__in=[])
     for s3, connections in _by_s3().items():
-        uris = backups().found(s3)
-        at_root = Q(In(Concat(Value("s3a://"), "bucket"), uris), prefix="")
-        found |= Q(Q(uri__in=uris) | at_root, connection__in=connections)
+        points = backups().proven(s3, visible)
+        at_root = Q(Exists(points.filter(table=Concat(Value("s3a://"), OuterRef("bucket")))), prefix="")
+        found |= Q(Q(Exists(points.filter(table=OuterRef("uri")))) | at_root, connection__in=connections)
     return found
 
 
@@ -235,8 +238,13 @@ def outside(connection: str) -> TablesOutside | None:
     """How many tables of a connection, "" for all, are in no backup; None for more than are looked at one by one."""
     if sum_of_tables() > paging.MOST_LOOKED_THROUGH:
         return None
-    chosen = [filtered(TableFilter(connection=connection, plan=plan)) for plan in OUTSIDE]
-    return TablesOutside(*(len(tables.values_list("pk")[: paging.MOST_LOOKED_THROUGH]) for tables in chosen))
+    s3_of = {pk: s3 for s3, connections in _by_s3().items() for pk in connections}
+
+    def number(plan: str) -> int:
+        rows = filtered(TableFilter(connection=connection, plan=plan)).values_list("connection_id", "uri")
+        return len({(s3_of[seen_by], uri) for seen_by, uri in rows[: paging.MOST_LOOKED_THROUGH]})
+
+    return TablesOutside(*map(number, OUTSIDE))
 
 
 def searched(chosen: TableFilter) -> TableFilter:

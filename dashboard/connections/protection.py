@@ -1,8 +1,10 @@
 """What is known of the backups of tables, and of the tables that they should hold: each side asks the other here."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+from django.db.models import Model, QuerySet
 
 from dashboard.loading import AtNeed
 
@@ -58,13 +60,13 @@ class PlanSource:
 
 @dataclass(frozen=True, slots=True)
 class TablesOutside:
-    """How many tables no plan takes, and how many one takes of which no run has found anything."""
+    """How many tables no plan takes, and how many one takes and no newest proof has found."""
 
     no_plan: int
-    not_proven_yet: int
+    in_no_proof: int
 
 
-NO_PLAN, NOT_PROVEN_YET = "no plan", "not proven yet"
+NO_PLAN, IN_NO_PROOF = "no plan", "in no proof"
 """Where a list of tables is narrowed by the name of a plan, these. No plan has a name with a space."""
 Visible = frozenset[int] | None
 """The connections of which may be told; None: all."""
@@ -73,18 +75,19 @@ Visible = frozenset[int] | None
 @dataclass(frozen=True, slots=True)
 class Backups:
     """What knows the backups of tables: what of each of some tables can be restored now, in their order; what
-    `backups/parts/table.html` shows of one; the names of plans; what the plan of a name takes, "" for all plans; and
-    the URIs of the tables of an S3 that runs have found, as a query."""
+    `backups/parts/table.html` shows of one; the names of plans; what the plan of a name takes, "" for all; and rows
+    with the `table` of each table of an S3 that the newest proofs of plans have found."""
 
     restorable_of: Callable[[Sequence[SeenTable], Visible, datetime], list[Restorable]]
     page_of: Callable[[SeenTable, Visible, datetime], object]
     plans: Callable[[Visible], list[str]]
-    sources: Callable[[str], list[PlanSource]]
-    found: Callable[[str], Iterable[object]]
+    sources: Callable[[str, Visible], list[PlanSource]]
+    proven: Callable[[str, Visible], QuerySet[Model]]
 
 
 CountOutside = Callable[[str], TablesOutside | None]
-"""Counts the tables of the connection of a name, "" for all; None where they are too many to look at each."""
+"""Counts the tables of the connection of a name, "" for all, by the plans that read or write through it; None where
+they are too many to look at each."""
 
 in_modules = AtNeed()
 _kept: list[Backups] = []

@@ -1,8 +1,9 @@
 """Ages of tables and spans of moments, as they are drawn."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
-from backups.queries.drawings import AXIS, bars_of, dots_of, place_of
+from backups.queries.drawings import AXIS, STEP, bars_of, dots_of, place_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -20,14 +21,16 @@ def test_tables_of_about_one_age_are_one_dot_that_says_the_most_of_them():
         (3, False, "3 tables at most 5 h 2 min behind"),
         (1, True, "1 table at most 50 h behind"),
     ]
-    on_both_sides = dots_of([(36 * HOUR, False, 1), (36 * HOUR + timedelta(seconds=1), True, 1)])
-    assert [dot.is_late for dot in on_both_sides] == [False, True]
+    [on_both_sides] = dots_of([(36 * HOUR, False, 1), (36 * HOUR + timedelta(seconds=1), True, 1)])
+    assert on_both_sides.is_late
+    places = [dot.x for dot in dots_of((hours * HOUR, False, 1) for hours in range(60))]
+    assert all(later - sooner >= STEP for sooner, later in pairwise(places))
 
 
 def test_a_span_that_began_before_the_axis_begins_with_it():
     bars, text = bars_of([(NOW - 40 * DAY, NOW - 31 * DAY, True), (NOW - 31 * DAY, NOW - 15 * DAY, True)], NOW)
     assert [(bar.x, bar.width, bar.css) for bar in bars] == [(0, 50, "proven")]
-    assert text == "From 21 Oct 12:00 on"
+    assert text == "21 Oct 12:00 to 5 Nov 12:00"
 
 
 def test_what_only_some_tables_have_is_a_gap_of_all():
@@ -35,6 +38,14 @@ def test_what_only_some_tables_have_is_a_gap_of_all():
     bars, text = bars_of(spans, NOW)
     assert [bar.css for bar in bars] == ["proven", "part", "proven"]
     assert bars[1].title == "10 Nov 12:00 to 11 Nov 12:00: some tables"
-    assert text == "From 31 Oct 12:00 on, 1 gap"
-    assert bars_of(spans[1:2], NOW)[1] == "Some tables, from 10 Nov 12:00 on"
-    assert bars_of([], NOW) == ([], "Not known")
+    assert text == "31 Oct 12:00 to 20 Nov 12:00, but not 10 Nov 12:00 to 11 Nov 12:00"
+    before = (NOW - 27 * DAY, NOW - 25 * DAY, True)
+    assert bars_of([before, *spans], NOW)[1].endswith("but not 10 Nov 12:00 to 11 Nov 12:00, and 1 gap more")
+    assert bars_of(spans[1:2], NOW)[1] == "Some tables, 10 Nov 12:00 to 11 Nov 12:00"
+    assert bars_of(spans[:2], NOW)[1] == "31 Oct 12:00 to 10 Nov 12:00"
+    assert bars_of([], NOW) == ([], "None")
+
+
+def test_the_newest_span_can_be_seen_however_short_it_is():
+    [bar], _ = bars_of([(NOW - timedelta(seconds=1), NOW, True)], NOW)
+    assert (bar.x, bar.width) == (99.6, 0.4)

@@ -17,7 +17,7 @@ from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
 from backups.points.keeping import Keeper
-from backups.points.moments import Span, together
+from backups.points.moments import BEGINNING, Span, together
 from backups.points.proving import ProvenTable, Source, prove_copy
 from backups.points.topping_up import Topper
 from backups.runs import prices
@@ -64,7 +64,8 @@ def advance(work: Work) -> StageAnswer:
                 topper.stopped.set()  # what is being copied is waited for
     finally:
         _count(work, topper, is_open=False)
-    return _end(work, Counter(run.points.values_list("state", flat=True).order_by()), len(roots))
+    states = Counter(run.points.values_list("state", flat=True).order_by())
+    return _end(work, states, len(roots), _restorable(run, work.now()))
 
 
 def _batches(tables: Iterable[ProvenTable]) -> Iterator[list[ProvenTable]]:
@@ -199,7 +200,9 @@ def _point(work: Work, table: ProvenTable) -> RestorePoint:
 
 
 @transaction.atomic
-def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
+def _end(
+    work: Work, counts: Counter[str] | None, found: int = 0, restorable: Sequence[tuple[str, str, bool]] = ()
+) -> Done:
     """A run is complete where every object is safe, no table is behind or not proven, each has its point in the backup,
     and not all those that were found have gone meanwhile; None: none was looked at."""
     run = work.run
@@ -214,7 +217,7 @@ def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
         of_tables += f" Of what tables lacked, {objects} copied from the source."
     of_objects = run.stages.get(name=Stage.RECONCILE).detail
     sentence = f"{of_tables} {of_objects}" if counts else f"{of_objects} {of_tables}"
-    proof = {} if counts is None else _proof(run, counts, work.now())
+    proof = {} if counts is None else _proof(run, counts, restorable, work.now())
     if topped_up["usd"] != "0":
         usd = Decimal(topped_up["usd"]).quantize(Decimal("0.01"))
         proof["actual_usd"] = (run.actual_usd or Decimal(0)) + usd
@@ -225,39 +228,44 @@ def _end(work: Work, counts: Counter[str] | None, found: int = 0) -> Done:
     return Done(of_tables)
 
 
-def _proof(run: Run, counts: Counter[str], now: datetime) -> dict[str, Any]:
+def _proof(
+    run: Run, counts: Counter[str], restorable: Sequence[tuple[str, str, bool]], now: datetime
+) -> dict[str, Any]:
     """The fields of a run that tell what it has proven, at most up to the cut-off: a table that was made later is in
     none of its points."""
     moments = run.points.aggregate(first=Min("holds_until"), unknown=Count("pk", filter=Q(holds_until=None)))
     until = min(moment for moment in (moments["first"], run.cut_off, now) if moment)
-    tables = {**run.tables, "points": dict(counts), "restorable": _restorable(run, now)}
+    tables = {**run.tables, "points": dict(counts), "restorable": restorable}
     return {"is_proof": True, "tables": tables} | _known(run.plan, None if moments["unknown"] else until, now)
 
 
 def _restorable(run: Run, now: datetime) -> list[tuple[str, str, bool]]:
     """The moments of the last days to which all tables, or some, can be restored, as `tables` of the run holds them."""
     since = now - timedelta(days=DAYS)
-    rows = run.points.filter(earlier="").values_list("state", "holds_until", "ranges", "moments")
-    stretches = together((_spans(*row, since=since) for row in rows.iterator()), since)
+    earlier = set(run.plan.points.exclude(earlier="").values_list("table", flat=True))
+    rows = run.points.filter(earlier="").exclude(state=PointState.TOO_NEW).values_list("table", "moments")
+    stretches = together((_spans(moments, table in earlier) for table, moments in rows.iterator()), since)
     return [(one.start.isoformat(), one.end.isoformat(), one.of_all) for one in stretches[-MOST_SPANS:]]
 
 
-def _spans(
-    state: str, until: datetime | None, ranges: list[list[int]], moments: list[list[str]], *, since: datetime
-) -> list[Span]:
-    """Of one table; before its first commit it needs nothing."""
-    spans = [(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in moments]
-    first = until if state == PointState.TOO_NEW else None
-    if spans and len(spans) == len(ranges) and ranges[0][0] == 0:
-        first = spans[0][0]
-    return [(since, first), *spans] if first and first > since else spans
+def _spans(moments: list[list[str]], had_another: bool) -> Iterator[Span]:
+    """Those of one table; before it was made it needs nothing, unless there was another one."""
+    for start, end in moments:
+        span = datetime.fromisoformat(start), datetime.fromisoformat(end)
+        if span[0] != BEGINNING or not had_another:
+            yield span
 
 
 def _lower(plan: Plan, points: Sequence[RestorePoint], now: datetime) -> None:
     """Let the newest proof tell no more than these points, which have taken the place of its own: until their run ends,
     and where it never does, it is the one that is believed."""
     proof, known = plan.runs.proofs().first(), [point.holds_until for point in points if point.holds_until]
-    if proof is None or proof.holds_until is None or not points:
+    if proof is None or not points:
+        return
+    if "restorable" in proof.tables:
+        kept = {name: told for name, told in proof.tables.items() if name != "restorable"}
+        Run.objects.filter(pk=proof.pk).update(tables=kept)
+    if proof.holds_until is None:
         return
     until = min(known) if len(known) == len(points) else None
     if until is None or until < proof.holds_until:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from backups.contract import ObjectiveDocument
 from backups.declaration import PlanSection
 from backups.documents import objective_document
-from backups.models import Run
+from backups.models import RestorePoint, Run
 from backups.points.topping_up import Topper
 from backups.runs.stages import prove
 from dashboard.declaration.reading import DeclarationError
@@ -21,7 +21,7 @@ from lake.delta.names import commit_name
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import STAGED, copied_run, proven
 from tests.builders.copies import LOG, appended, commit
-from tests.builders.delta import add, checkpoint_bytes
+from tests.builders.delta import add, checkpoint_bytes, commit_bytes, commit_info, metadata, protocol
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres("upserts", "JSON")]
 
@@ -184,7 +184,8 @@ def test_of_a_plan_whose_places_are_changed_nothing_is_proven_until_its_next_run
     proven(copied_run(backup))
     section = PlanSection()
     values = section.item_of(backup.plan).values
-    for changes, state in (({"notify": ["a@acme.example"]}, "within"), ({key: "s3a://elsewhere/"}, "never")):
+    elsewhere = {"source": f"s3a://{backup.source}/elsewhere/", "destination": "s3a://elsewhere/"}[key]
+    for changes, state in (({"notify": ["a@acme.example"]}, "within"), ({key: elsewhere}, "never")):
         section.save(DeclaredItem(backup.plan.name, values | changes, "plans[0]"), backup.plan)
         assert objective(backup)["state"] == state
     copied_run(backup)
@@ -192,27 +193,67 @@ def test_of_a_plan_whose_places_are_changed_nothing_is_proven_until_its_next_run
         section.save(DeclaredItem(backup.plan.name, values | {key: "s3a://other/"}, "plans[0]"), backup.plan)
 
 
-def test_a_run_tells_to_which_moments_all_its_tables_can_be_restored(backup, monkeypatch):
-    """Of three versions, `a` has all; the second of `b` and what came after cannot be had; all of `new` is too new."""
+@pytest.mark.parametrize(
+    ("is_dated", "had_another", "told"),
+    [
+        (True, False, [(240, 49, True), (49, 0, False)]),
+        (False, False, [(73, 72, False), (72, 49, True), (49, 0, False)]),
+        (True, True, [(240, 72, False), (72, 49, True), (49, 0, False)]),
+    ],
+)
+def test_a_run_tells_to_which_moments_its_tables_can_be_restored(backup, monkeypatch, is_dated, had_another, told):
+    """Of three versions, `a` has all; the second of `b` and what came after cannot be had; all of `new` is too new.
+    Before a table was made it needs nothing: where its first commit says so itself, and no other table was there."""
     monkeypatch.setattr(Topper, "is_wanted", lambda *_: False)
     monkeypatch.setattr(prove, "DAYS", 10)
-    whole = appended(range(3))
     for version, hours in enumerate((72, 48, 24)):
-        of_version = {key: data for key, data in whole.items() if key in needed(version)}
         for below, is_copied, later in (("a/", True, 0), ("b/", version == 0, 1), ("new/", False, -45)):
+            made_at = int(1_000 * (time.time() - 3_600 * (hours + later))) if is_dated else 0
+            created = commit_bytes(commit_info("CREATE TABLE", timestamp=made_at), metadata(), protocol())
+            whole = {**appended(range(3)), LOG + commit_name(0): created}
+            of_version = {key: data for key, data in whole.items() if key in needed(version)}
             if hours + later > 0:
                 backup.put(of_version, copied=False, below=below, hours_ago=hours + later)
             if is_copied:
                 backup.put(of_version, copied=True, below=below)
+    if had_another:
+        run = Run.objects.create(plan=backup.plan, state="complete")
+        fields = {"run": run, "anchored": True, "state": "proven", "proven_at": timezone.now(), "earlier": "1"}
+        RestorePoint.objects.create(plan=backup.plan, table=f"s3a://{backup.source}/a/t", **fields)
 
     run = proven(copied_run(backup, ["a/t", "b/t", "new/t"]))
 
-    now = timezone.now()
-    told = [
-        (hours_before(now, start), hours_before(now, end), of_all) for start, end, of_all in run.tables["restorable"]
-    ]
     assert run.tables["points"] == {"proven": 1, "behind": 1, "too_new": 1}
-    assert told == [(240, 49, True), (49, 0, False)]
+    now = timezone.now()
+    restorable = run.tables["restorable"]
+    assert [(hours_before(now, start), hours_before(now, end), of_all) for start, end, of_all in restorable] == told
+
+
+def test_a_version_was_the_newest_until_the_next_one_waited_to_be_published(backup):
+    for copied in (False, True):
+        backup.put(appended(range(3)), copied=copied, hours_ago=72)
+    backup.put({STAGED: b"x"}, copied=False, hours_ago=40)
+    backup.put(commit(3, add("part-3.parquet")), copied=False, hours_ago=24)
+
+    [point] = proven(copied_run(backup)).points.all()
+
+    now, [[start, end]] = timezone.now(), point.moments
+    assert (hours_before(now, start), hours_before(now, end)) == (72, 40)
+    assert datetime.fromisoformat(end) == point.holds_until
+
+
+def test_what_a_proof_drew_is_not_believed_once_a_later_run_has_looked(backup, monkeypatch):
+    for copied in (False, True):
+        backup.put(appended(range(3)), copied=copied, hours_ago=3)
+    first = proven(copied_run(backup))
+    assert first.tables["restorable"]
+    monkeypatch.setattr(prove, "_restorable", lambda *_: 1 / 0)  # it stops before its end
+
+    second = proven(copied_run(backup))
+
+    first.refresh_from_db()
+    assert (second.state, second.points.count(), "restorable" in first.tables) == ("running", 1, False)
+    assert first.tables["points"] == {"proven": 1}
 
 
 def hours_before(now: datetime, moment: str) -> int:
