@@ -197,7 +197,7 @@ class World:
         if name == "connection-read-only":
             return {"read_only": "" if self.connection.read_only else "yes"}
         if name == "backup-plan-edit":
-            return {**_plan_fields(self.plan), "schedule": "0 4 * * *"}
+            return {**_plan_fields(self.plan), "schedule": "0 4 * * *", "objective_hours": 60}
         if name == "backup-plan-add":
             return {
                 **_plan_fields(self.plan),
