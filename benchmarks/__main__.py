@@ -4,7 +4,7 @@ import argparse
 import subprocess
 import sys
 
-BENCHMARKS = ("backup_copy", "backup_plan", "backup_reconcile", "lists", "observation", "restorable")
+BENCHMARKS = ("backup_copy", "backup_plan", "backup_reconcile", "lists", "observation", "proof_fleet", "restorable")
 
 
 def main() -> int:

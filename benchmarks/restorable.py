@@ -9,7 +9,7 @@ import io
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -33,7 +33,7 @@ _STATS = '{"numRecords":1,"minValues":{"id":1},"maxValues":{"id":9},"nullCount":
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         log = Path(home) / "_delta_log"
-        sizes = _write(log)
+        sizes = write_log(log, [FILES - EACH * (VERSIONS - 1)] + [EACH] * (VERSIONS - 1), (0, VERSIONS - 1))
         contestants = {
             CLEANED: lambda: _prove(log, sizes, cleaned=True),
             WHOLE: lambda: _prove(log, sizes, cleaned=False),
@@ -50,24 +50,25 @@ def main() -> None:
         print(f"walking back through all of them with deltalake: about {walked / min(laps[WHOLE]):.0f}x")
 
 
-def _write(log: Path) -> dict[str, int]:
-    """Write the log of a table that only grows, with two checkpoints; return the bytes of each data file."""
+def write_log(log: Path, added: Sequence[int], checkpoints: Collection[int]) -> dict[str, int]:
+    """Write the log of a table that only grows, by so many files with each version, and checkpoints of some of these.
+    Returns the bytes of each data file."""
     log.mkdir()
     sizes: dict[str, int] = {}
-    for version in range(VERSIONS):
+    for version, files in enumerate(added):
         rows: list[object] = [{"commitInfo": {"timestamp": version, "operation": "WRITE"}}]
         if version == 0:
             schema = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'
             kind = {"format": {"provider": "parquet", "options": {}}, "partitionColumns": [], "configuration": {}}
             rows.append({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
             rows.append({"metaData": {"id": "benchmark", "schemaString": schema, "createdTime": 0, **kind}})
-        for _ in range(EACH if version else FILES - EACH * (VERSIONS - 1)):
+        for _ in range(files):
             path = f"part-{len(sizes):05d}-7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71.c000.snappy.parquet"
             sizes[path] = 100_000 + len(sizes)
             add = {"path": path, "size": sizes[path], "partitionValues": {}, "modificationTime": 0, "dataChange": True}
             rows.append({"add": {**add, "stats": _STATS}})
         (log / commit_name(version)).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        if version in (0, VERSIONS - 1):
+        if version in checkpoints:
             deltalake.DeltaTable(str(log.parent)).create_checkpoint()
     return sizes
 

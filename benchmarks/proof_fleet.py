@@ -1,0 +1,152 @@
+"""Proving a fleet of small tables from a backup, at 30 ms for each answer: Levee against deltalake with 64 threads.
+
+500 tables of 20 commits, each of 10 files, with a checkpoint of version 10. Levee lists the backup once and proves all
+versions of each table, for which it reads every commit; deltalake opens the newest version and lists its files, of
+which it looks for none. Both answer how many files there are; the stand-in counts the requests.
+"""
+
+import multiprocessing
+import os
+import tempfile
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from ctypes import c_longlong
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import deltalake
+import django
+
+from benchmarks.answers import MODIFIED_XML, NAMESPACE, RANGE
+from benchmarks.harness import asked, compete, ratio_line, tell
+from benchmarks.restorable import write_log
+from benchmarks.server import Answer, Request, respond, serve
+from lake.aws.access import Access, open_lake
+from lake.backup.objects import BucketPrefix
+
+TABLES, COMMITS, FILES, LATENCY, THREADS = 500, 20, 10, 0.030, 64
+BUCKET, LEVEE, DELTALAKE = "vault", "levee", "deltalake, 64 threads"
+KEYS = ("bench", "bench")
+
+
+def main() -> None:
+    """LEVEE_BENCH_TABLES sets another number of tables."""
+    tables = asked("TABLES", TABLES)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
+    django.setup()
+    log, files = _table()
+    objects = {f"t{number:05}/{name}": body for number in range(tables) for name, body in log.items()}
+    sizes = {f"t{number:05}/{name}": size for number in range(tables) for name, size in files.items()}
+    count = multiprocessing.get_context("fork").Value(c_longlong, 0)
+    requests: dict[str, float] = {}
+    with serve(_answers(objects, sizes, count), latency=LATENCY, processes=3) as s3:
+
+        def counted(name: str, run: Callable[[], int]) -> Callable[[], int]:
+            def lap() -> int:
+                before = count.value
+                found = run()
+                requests[name] = (count.value - before) / tables
+                return found
+
+            return lap
+
+        contestants = {
+            LEVEE: counted(LEVEE, lambda: _by_levee(s3.url)),
+            DELTALAKE: counted(DELTALAKE, lambda: _by_deltalake(s3.url, tables)),
+        }
+        laps = compete(contestants, untimed=1)
+    tell(f"Proving {tables:,} tables at {LATENCY * 1000:.0f} ms", laps)
+    for name, number in requests.items():
+        print(f"{name:36} {number:9.1f} requests a table")
+    ratio_line(laps, LEVEE, DELTALAKE, at_most=0.7)
+
+
+def _by_levee(url: str) -> int:
+    from backups.points.proving import REQUESTS_AT_ONCE, prove_copy
+
+    access = Access("us-east-1", endpoint_url=url, static_credentials=KEYS)
+    with (
+        open_lake(access, parallel=REQUESTS_AT_ONCE) as lake,
+        closing(prove_copy(lake.s3, BucketPrefix(BUCKET, ""), "", None)) as proven,
+    ):
+        whole = [one.proof.newest for one in proven if one.proof.ranges == ((0, COMMITS - 1),)]
+    return sum(one.files for one in whole if one)
+
+
+def _by_deltalake(url: str, tables: int) -> int:
+    options = {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": KEYS[0],
+        "AWS_SECRET_ACCESS_KEY": KEYS[1],
+        "AWS_REGION": "us-east-1",
+    }
+
+    def files_of(number: int) -> int:
+        return len(deltalake.DeltaTable(f"s3://{BUCKET}/t{number:05}", storage_options=options).file_uris())
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return sum(pool.map(files_of, range(tables)))
+
+
+def _table() -> tuple[dict[str, bytes], dict[str, int]]:
+    """The log of one table, and the bytes of its files."""
+    with tempfile.TemporaryDirectory(prefix="levee-bench-") as home:
+        log = Path(home) / "_delta_log"
+        files = write_log(log, [FILES] * COMMITS, (10,))
+        return {f"_delta_log/{one.name}": one.read_bytes() for one in log.iterdir()}, files
+
+
+def _answers(objects: Mapping[str, bytes], sizes: Mapping[str, int], count: Any) -> Answer:
+    """S3 with these objects, and others of which it knows the size alone; each request is counted."""
+    etags = {body: md5(body).hexdigest() for body in set(objects.values())}  # noqa: S324 - as S3 has it
+    keys = sorted([*objects, *sizes])
+    lines = {
+        key: f"<Contents><Key>{key}</Key><LastModified>{MODIFIED_XML}</LastModified><ETag>&quot;"
+        f"{etags[objects[key]] if key in objects else 'other'}&quot;</ETag><Size>"
+        f"{len(objects[key]) if key in objects else sizes[key]}</Size><StorageClass>STANDARD</StorageClass></Contents>"
+        for key in keys
+    }
+
+    def answer(request: Request) -> bytes:
+        with count.get_lock():
+            count.value += 1
+        path, _, query = request.target.partition("?")
+        words = dict(parse_qsl(query, keep_blank_values=True))
+        if "list-type" in words:
+            prefix = words.get("prefix", "")
+            after = words.get("continuation-token") or words.get("start-after", "")
+            start = max(bisect_left(keys, prefix), bisect_right(keys, after))
+            page = [key for key in keys[start : start + 1_000] if key.startswith(prefix)]
+            following = keys[start + 1_000] if start + 1_000 < len(keys) else ""
+            more = following.startswith(prefix) and len(page) == 1_000
+            token = f"<NextContinuationToken>{page[-1]}</NextContinuationToken>" if more else ""
+            head = f"<IsTruncated>{str(more).lower()}</IsTruncated><KeyCount>{len(page)}</KeyCount>{token}"
+            body = f"<ListBucketResult {NAMESPACE}>{head}{''.join(lines[key] for key in page)}</ListBucketResult>"
+            return respond(200, body.encode())
+        return _object(request, objects.get(unquote(path).removeprefix(f"/{BUCKET}/")), etags)
+
+    return answer
+
+
+def _object(request: Request, body: bytes | None, etags: Mapping[bytes, str]) -> bytes:
+    if body is None:
+        return respond(404, b"<Error><Code>NoSuchKey</Code><Message>NoSuchKey</Message></Error>")
+    facts = f'ETag: "{etags[body]}"\r\nLast-Modified: Fri, 20 Nov 2026 10:00:00 GMT\r\n'
+    if request.method == "HEAD":
+        return respond(200, more=f"{facts}Content-Length: {len(body)}\r\n")
+    part = RANGE.fullmatch(request.headers.get("range", ""))
+    if part is None:
+        return respond(200, body, more=facts)
+    first = int(part[1]) if part[1] else max(0, len(body) - int(part[2]))
+    last = min(int(part[2]), len(body) - 1) if part[1] and part[2] else len(body) - 1
+    where = f"Content-Range: bytes {first}-{last}/{len(body)}\r\n"
+    return respond(206, body[first : last + 1], more=facts + where)
+
+
+if __name__ == "__main__":
+    main()
