@@ -25,6 +25,8 @@ WITHIN, PAST, YOUNG, NEVER = range(4)
 nothing can yet of a table that is younger than the promise, nothing can."""
 KEPT = (WITHIN, YOUNG)
 """What breaks no promise."""
+_IS_KNOWN = Q(version__isnull=False, holds_until__isnull=False) & ~Q(proof="")
+"""Of points that are kept, and tell up to when their version has all commits."""
 _TEN_MINUTES = 15
 """Characters of a time as text up to its tens of minutes; both databases write it alike, in UTC."""
 CAUSES = {
@@ -144,11 +146,10 @@ def _worth(cards: Sequence[Card], now: datetime) -> Case:
 
 def _counts(points: Any) -> Mapping[int, Mapping[str, Any]]:
     """Of each plan, the tables of its points."""
-    is_known = Q(version__isnull=False, holds_until__isnull=False)
     counted = points.values("plan_id").annotate(
         tables=Count("pk", filter=~Q(worth=YOUNG)),
-        known=Count("pk", filter=is_known),
-        until=Min("holds_until", filter=is_known),
+        known=Count("pk", filter=_IS_KNOWN),
+        until=Min("holds_until", filter=_IS_KNOWN),
     )
     return {row.pop("plan_id"): row for row in counted}
 
@@ -158,8 +159,9 @@ def _ages(points: Any, cards: Sequence[Card], now: datetime) -> Mapping[int, lis
     many are."""
     objectives = {card.plan.pk: card.stands.objective for card in cards}
     ages = defaultdict[int, list[tuple[timedelta, bool, int]]](list)
-    known = points.filter(version__isnull=False, holds_until__isnull=False)
-    slots = known.values("plan_id", "worth", slot=Substr(Cast("holds_until", TextField()), 1, _TEN_MINUTES))
+    slots = points.filter(_IS_KNOWN).values(
+        "plan_id", "worth", slot=Substr(Cast("holds_until", TextField()), 1, _TEN_MINUTES)
+    )
     for row in slots.annotate(number=Count("pk"), first=Min("holds_until")):
         age = now - row["first"]
         ages[row["plan_id"]].append((age, age > objectives[row["plan_id"]], row["number"]))

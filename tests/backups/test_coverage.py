@@ -81,9 +81,10 @@ def test_a_plan_is_restorable_to_the_moment_of_the_worst_table_of_which_that_is_
     Run.objects.update(holds_until=None, not_known_since=NOW)
     make_point(plan, table=f"{URI}-unknown", holds_until=None)
     make_point(plan, table=f"{URI}-young", **NOTHING | {"state": "too_new"})
+    make_point(plan, hours=50, table=f"{URI}-unkept", proof="")
 
     [row] = coverage().rows
-    assert (row.until, row.known, row.tables, row.is_whole) == (NOW - 40 * HOUR, 3, 5, False)
+    assert (row.until, row.known, row.tables, row.is_whole) == (NOW - 40 * HOUR, 3, 6, False)
     assert row.behind_text == "40 h"
     assert [(dot.count, dot.is_late) for dot in row.dots] == [(1, False), (1, False), (1, True)]
 
