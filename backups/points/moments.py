@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 Span = tuple[datetime, datetime]
 """From a moment to another one, both included."""
+WINDOW = timedelta(days=30)
+"""How far back anybody is told of moments."""
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 """From when on a table needs nothing that was made later: a span from here ends with its first commit."""
 _ALMOST_A_MINUTE = timedelta(minutes=1) - timedelta(microseconds=1)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import chain
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
 from backups.points.keeping import Keeper, NotKept
-from backups.points.moments import BEGINNING, Span, moments_of
+from backups.points.moments import BEGINNING, WINDOW, Span, moments_of
 from backups.points.topping_up import Topper
 from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
@@ -29,8 +29,6 @@ from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newe
 from lake.delta.uri import TableUri
 
 NOT_ASKED = AcceptedCommits(None, not_known="DynamoDB was not asked.")
-MADE_LATELY = timedelta(days=30)
-"""Of an older table nobody asks what was before it."""
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
 REQUESTS_AT_ONCE = TABLES_AT_ONCE + READS_AT_ONCE
@@ -227,7 +225,7 @@ def _moments(found: _Found) -> tuple[Span, ...]:
         newest = table.accepted, table.holds_until
     spans = moments_of(ranges, given, accepted, newest)
     first = spans[0][0]
-    if ranges[0][0] == 0 and first > table.read_at - MADE_LATELY:
+    if ranges[0][0] == 0 and first > table.read_at - WINDOW:
         made_at = _made_at(found.original, there, 0)
         # A log that was written anew, as to encrypt it, has its first commit's own time still.
         if made_at is not None and abs(first.timestamp() - made_at / 1_000) < CLOCKS_APART.total_seconds():

@@ -16,7 +16,7 @@ from django.urls import reverse
 from backups.models import PointState, RestorePoint, RunState
 from backups.queries.cards import Card, verdict_of
 from backups.queries.drawings import Dot, dots_of, place_of
-from backups.queries.rows import Headline, age_text, run_url, way_on
+from backups.queries.rows import Headline, at_most_text, run_url, way_on
 from dashboard.connections.protection import IN_NO_PROOF, TablesOutside
 from dashboard.web.text import file_size
 
@@ -76,7 +76,7 @@ class PlanRow:
 
     @property
     def behind_text(self) -> str:
-        return age_text(self.card.stands.now - self.until) if self.until else ""
+        return at_most_text(self.card.stands.now - self.until) if self.until else ""
 
     @property
     def ages_text(self) -> str:
@@ -252,6 +252,6 @@ def _gap(row: PlanRow, one: Mapping[str, Any]) -> PlanGap:
 def _gap_outside(outside: TablesOutside | None) -> list[PlanGap]:
     if not outside or not outside.in_no_proof:
         return []
-    said = "A plan takes them. Where a run of it has ended since they were made, its inventory lacked them."
+    said = "A plan takes them. Where a run of it has ended since they were made, its list of objects lacked them."
     url = f"{reverse('tables')}?{urlencode({'plan': IN_NO_PROOF})}"
     return [PlanGap("The newest proof lacks them", outside.in_no_proof, said, "", url, "See the tables")]

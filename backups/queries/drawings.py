@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from math import log
 
+from backups.points.moments import WINDOW
 from backups.queries.rows import age_text, at_most_text
 
-DAYS = timedelta(days=30)
 LEAST, MOST = timedelta(minutes=10), timedelta(days=10)
 """The ends of the axis of ages."""
 AXIS, STEP = 640, 16
@@ -20,7 +20,7 @@ _TICKS = (timedelta(minutes=15), *(timedelta(hours=hours) for hours in (1, 3, 6,
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """So many tables that may be about as far behind, the last one `age`."""
+    """So many tables that may be about as far behind."""
 
     x: float
     count: int
@@ -67,12 +67,12 @@ def dots_of(tables: Iterable[tuple[timedelta, bool, int]]) -> list[Dot]:
 
 def bars_of(stretches: Sequence[tuple[datetime, datetime, bool]], now: datetime) -> tuple[list[Bar], str]:
     """Spans to which all tables of a plan, or some, can be restored: drawn, and in words."""
-    since = now - DAYS
+    since = now - WINDOW
     spans = [(max(start, since), end, of_all) for start, end, of_all in stretches if end > since]
     bars = [
         Bar(
-            round(min(100 * (start - since) / DAYS, 100 - _LEAST), 2),
-            round(max(100 * (end - start) / DAYS, _LEAST), 2),
+            round(min(100 * (start - since) / WINDOW, 100 - _LEAST), 2),
+            round(max(100 * (end - start) / WINDOW, _LEAST), 2),
             "proven" if of_all else "part",
             f"{_day(start)} to {_day(end)}: {'every table' if of_all else 'some tables'}",
         )

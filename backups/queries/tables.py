@@ -110,7 +110,7 @@ def plans(visible: Visible) -> list[str]:
     return list(_in_sight(visible).order_by("name").values_list("name", flat=True))
 
 
-def sources(plan: str, visible: Visible = None) -> list[PlanSource]:
+def sources(plan: str, visible: Visible) -> list[PlanSource]:
     found = Plan.objects.filter(name=plan) if plan else _in_sight(visible)
     return [_source(one) for one in found.select_related("connection")]
 

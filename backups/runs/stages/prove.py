@@ -17,7 +17,7 @@ from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
 from backups.points.keeping import Keeper
-from backups.points.moments import BEGINNING, Span, together
+from backups.points.moments import BEGINNING, WINDOW, Span, together
 from backups.points.proving import ProvenTable, Source, prove_copy
 from backups.points.topping_up import Topper
 from backups.runs import prices
@@ -27,8 +27,8 @@ from dashboard.storable import make_storable
 from lake.backup.objects import BucketPrefix, place_of
 
 PROVING = "Proves which versions of each table can be restored."
-DAYS, MOST_SPANS = 30, 100
-"""How far back a run tells to which moments its tables can be restored, and how many spans it keeps of each."""
+MOST_SPANS = 100
+"""Of the moments to which a table, or all of a run, can be restored."""
 AT_ONCE, AT_LEAST_EVERY = 200, 5.0
 """Points that are stored together, and after how many seconds fewer are."""
 EARLIER = (
@@ -241,7 +241,7 @@ def _proof(
 
 def _restorable(run: Run, now: datetime) -> list[tuple[str, str, bool]]:
     """The moments of the last days to which all tables, or some, can be restored, as `tables` of the run holds them."""
-    since = now - timedelta(days=DAYS)
+    since = now - WINDOW
     earlier = set(run.plan.points.exclude(earlier="").values_list("table", flat=True))
     rows = run.points.filter(earlier="").exclude(state=PointState.TOO_NEW).values_list("table", "moments")
     stretches = together((_spans(moments, table in earlier) for table, moments in rows.iterator()), since)

@@ -205,7 +205,7 @@ def test_a_run_tells_to_which_moments_its_tables_can_be_restored(backup, monkeyp
     """Of three versions, `a` has all; the second of `b` and what came after cannot be had; all of `new` is too new.
     Before a table was made it needs nothing: where its first commit says so itself, and no other table was there."""
     monkeypatch.setattr(Topper, "is_wanted", lambda *_: False)
-    monkeypatch.setattr(prove, "DAYS", 10)
+    monkeypatch.setattr(prove, "WINDOW", timedelta(days=10))
     for version, hours in enumerate((72, 48, 24)):
         for below, is_copied, later in (("a/", True, 0), ("b/", version == 0, 1), ("new/", False, -45)):
             made_at = int(1_000 * (time.time() - 3_600 * (hours + later))) if is_dated else 0

@@ -337,6 +337,7 @@ def test_points_are_listed_by_table_and_state(backup, capsys):
 
 def points_of(backup: Any) -> list[tuple[bool, str, int | None, list[Any]]]:
     found = RestorePoint.objects.order_by("proven_at")
+    assert not any(one.moments for one in found if one.earlier)
     return [(bool(one.earlier), one.incarnation, one.version, one.ranges) for one in found]
 
 
