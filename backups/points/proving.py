@@ -221,7 +221,7 @@ def _moments(found: _Found) -> tuple[Span, ...]:
         if version in accepted:
             accepted[version] = min(accepted[version], one.modified_at)
     newest = None
-    if table.has_newest and table.accepted is not None and table.holds_until:
+    if table.accepted is not None and table.holds_until:
         newest = table.accepted, table.holds_until
     spans = moments_of(ranges, given, accepted, newest)
     first = spans[0][0]

@@ -254,4 +254,4 @@ def _gap_outside(outside: TablesOutside | None) -> list[PlanGap]:
         return []
     said = "A plan takes them. Where a run of it has ended since they were made, its list of objects lacked them."
     url = f"{reverse('tables')}?{urlencode({'plan': IN_NO_PROOF})}"
-    return [PlanGap("The newest proof lacks them", outside.in_no_proof, said, "", url, "See the tables")]
+    return [PlanGap("In no proof", outside.in_no_proof, said, "", url, "See the tables")]

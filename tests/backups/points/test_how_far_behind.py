@@ -229,11 +229,13 @@ def test_a_run_tells_to_which_moments_its_tables_can_be_restored(backup, monkeyp
     assert [(hours_before(now, start), hours_before(now, end), of_all) for start, end, of_all in restorable] == told
 
 
-def test_a_version_was_the_newest_until_the_next_one_waited_to_be_published(backup):
+@pytest.mark.parametrize("is_published", [True, False])
+def test_a_version_was_the_newest_until_the_next_one_waited_to_be_published(backup, is_published):
     for copied in (False, True):
         backup.put(appended(range(3)), copied=copied, hours_ago=72)
     backup.put({STAGED: b"x"}, copied=False, hours_ago=40)
-    backup.put(commit(3, add("part-3.parquet")), copied=False, hours_ago=24)
+    if is_published:
+        backup.put(commit(3, add("part-3.parquet")), copied=False, hours_ago=24)
 
     [point] = proven(copied_run(backup)).points.all()
 
