@@ -6,16 +6,15 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from botocore.auth import S3SigV4Auth, SigV4Auth
-from botocore.awsrequest import AWSRequest
-
 from lake.aws.answers import AwsResponse, read_error
 from lake.aws.endpoints import RequestUrl
 from lake.aws.errors import AwsError
+from lake.aws.signing import signed_headers
 from lake.aws.transport import Transport, UnreachableError
 
 PASSING_STATUSES = frozenset({429, 500, 502, 503, 504})
@@ -148,15 +147,18 @@ class Wire:
         return self._transport.send(request.method, request.place.origin, request.path_and_query, headers, request.body)
 
     def _sign(self, request: Request) -> dict[str, str]:
-        signer = S3SigV4Auth if request.service == "s3" else SigV4Auth
-        unsigned = AWSRequest(
-            method=request.method,
-            url=request.place.origin + request.path_and_query,
-            headers={**request.headers, "User-Agent": "levee"},
-            data=request.body,
+        signed = signed_headers(
+            request.method,
+            request.place.origin,
+            request.path_and_query,
+            request.headers,
+            request.body,
+            service=request.service,
+            region=request.region,
+            keys=self._credentials.frozen(),
+            now=datetime.now(UTC),
         )
-        signer(self._credentials.frozen(), request.service, request.region).add_auth(unsigned)
-        return dict(unsigned.headers.items())
+        return {**signed, "User-Agent": "levee"}
 
     def _attempts_for(self, answer: AwsResponse, request: Request) -> int:
         if answer.status < 400:
