@@ -27,7 +27,7 @@ def needs_spark(run: Run) -> bool:
     """Whether the next thing to do with a run is Spark's."""
     if run.state == RunState.CANCELLING:
         return False
-    if run.stage in {Stage.MANIFEST, Stage.RECONCILE}:
+    if run.stage in {Stage.MANIFEST, Stage.RECONCILE, Stage.PROVE}:
         return True
     if run.stage != Stage.COPY:
         return False

@@ -8,7 +8,6 @@ from django.utils import timezone
 from backups import lifecycle
 from backups.advancing import CANCEL_KIND, DATA_KIND, AdvanceParams
 from backups.models import Run, RunState
-from backups.points.proving import REQUESTS_AT_ONCE
 from backups.runs.batch_engine import S3BatchEngine
 from backups.runs.driver import advance, note_failed_start
 from backups.runs.ports import Pipeline
@@ -21,6 +20,7 @@ from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
 from lake.aws.batch_operations import BatchOperations
 from lake.backup.objects import place_of
+from lake.points.proving import REQUESTS_AT_ONCE
 
 
 @job_kind("backup-run", queue="aws", verb="backup.run")
@@ -77,4 +77,4 @@ def _advance(context: JobContext, params: AdvanceParams, *, has_spark: bool) -> 
 
 def parts(run: Run, context: JobContext, vault: Lake) -> tuple[Pipeline, S3BatchEngine]:
     """Who works on the data of a run, and who copies for it."""
-    return SparkPipeline(run.plan, vault, context), S3BatchEngine(BatchOperations(vault))
+    return SparkPipeline(run.plan.vault_connection, vault, context), S3BatchEngine(BatchOperations(vault))

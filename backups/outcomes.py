@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from lake.aws.errors import OF_CREDENTIALS
+
 COPY_REFUSED = "CopyJobRefused"
 """The code of a run whose copy job S3 has refused."""
 OVER = frozenset({"Complete", "Failed", "Cancelled"})
@@ -24,19 +26,6 @@ _BY_OUTCOME = {
     "failed": "The copy failed. Try it again; if it fails again, look at its code in the report.",
 }
 _CREDENTIALS = "Renew the credentials of the plan's connection, or let its role be taken again."
-OF_CREDENTIALS = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
-        "InvalidToken",
-        "NoCredentials",
-        "SignatureDoesNotMatch",
-        "TokenRefreshRequired",
-        "UnrecognizedClientException",
-    }
-)
 _CURES = {
     **dict.fromkeys(
         OF_CREDENTIALS,

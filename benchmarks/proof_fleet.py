@@ -6,10 +6,9 @@ which it looks for none. Both answer how many files there are; the stand-in coun
 """
 
 import multiprocessing
-import os
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from ctypes import c_longlong
@@ -19,31 +18,35 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import deltalake
-import django
 
 from benchmarks.answers import MODIFIED_XML, NAMESPACE, RANGE
+from benchmarks.backups import levee_spark, run_job
 from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.restorable import write_log
 from benchmarks.server import Answer, Request, respond, serve
 from lake.aws.access import Access, open_lake
 from lake.backup.objects import BucketPrefix
+from lake.points.copies import roots_below
+from lake.points.proven import ProvenTable, read_line
+from lake.points.proving import REQUESTS_AT_ONCE, prove_copy
 
 TABLES, COMMITS, FILES, LATENCY, THREADS = 500, 20, 10, 0.030, 64
-BUCKET, LEVEE, DELTALAKE = "vault", "levee", "deltalake, 64 threads"
+BUCKET, LEVEE, SPARK, DELTALAKE = "vault", "levee, one process", "levee, Spark", "deltalake, 64 threads"
 KEYS = ("bench", "bench")
 
 
 def main() -> None:
     """LEVEE_BENCH_TABLES sets another number of tables."""
     tables = asked("TABLES", TABLES)
-    os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
-    django.setup()
     log, files = _table()
     objects = {f"t{number:05}/{name}": body for number in range(tables) for name, body in log.items()}
     sizes = {f"t{number:05}/{name}": size for number in range(tables) for name, size in files.items()}
     count = multiprocessing.get_context("fork").Value(c_longlong, 0)
     requests: dict[str, float] = {}
-    with serve(_answers(objects, sizes, count), latency=LATENCY, processes=3) as s3:
+    with (
+        serve(_answers(objects, sizes, count), latency=LATENCY, processes=3) as s3,
+        levee_spark(s3.url) as spark,
+    ):
 
         def counted(name: str, run: Callable[[], int]) -> Callable[[], int]:
             def lap() -> int:
@@ -55,6 +58,7 @@ def main() -> None:
             return lap
 
         contestants = {
+            SPARK: counted(SPARK, lambda: _by_spark(spark, tables)),
             LEVEE: counted(LEVEE, lambda: _by_levee(s3.url)),
             DELTALAKE: counted(DELTALAKE, lambda: _by_deltalake(s3.url, tables)),
         }
@@ -62,18 +66,37 @@ def main() -> None:
     tell(f"Proving {tables:,} tables at {LATENCY * 1000:.0f} ms", laps)
     for name, number in requests.items():
         print(f"{name:36} {number:9.1f} requests a table")
-    ratio_line(laps, LEVEE, DELTALAKE, at_most=0.7)
+    ratio_line(laps, SPARK, DELTALAKE, at_most=0.7)
+
+
+def _by_spark(spark: Any, tables: int) -> int:
+    params = {
+        "roots": [f"t{number:05}" for number in range(tables)],
+        "destination": {"bucket": BUCKET, "prefix": ""},
+        "source_bucket": "",
+        "bucket_owners": {},
+        "plan": "",
+        "run": "",
+        "encryption_key": "",
+        "objective_hours": None,
+    }
+    result = run_job(spark, "backup_prove", params)
+    assert not result["left"], result["left"][:3]
+    return _files(map(read_line, result["tables"]))
 
 
 def _by_levee(url: str) -> int:
-    from backups.points.proving import REQUESTS_AT_ONCE, prove_copy
-
+    place = BucketPrefix(BUCKET, "")
     access = Access("us-east-1", endpoint_url=url, static_credentials=KEYS)
     with (
         open_lake(access, parallel=REQUESTS_AT_ONCE) as lake,
-        closing(prove_copy(lake.s3, BucketPrefix(BUCKET, ""), "", None)) as proven,
+        closing(prove_copy(lake.s3, place, "", None, roots_below(lake.s3, place, ""))) as proven,
     ):
-        whole = [one.proof.newest for one in proven if one.proof.ranges == ((0, COMMITS - 1),)]
+        return _files(proven)
+
+
+def _files(proven: Iterable[ProvenTable]) -> int:
+    whole = [one.proof.newest for one in proven if one.proof.ranges == ((0, COMMITS - 1),)]
     return sum(one.files for one in whole if one)
 
 
@@ -125,7 +148,8 @@ def _answers(objects: Mapping[str, bytes], sizes: Mapping[str, int], count: Any)
             following = keys[start + 1_000] if start + 1_000 < len(keys) else ""
             more = following.startswith(prefix) and len(page) == 1_000
             token = f"<NextContinuationToken>{page[-1]}</NextContinuationToken>" if more else ""
-            head = f"<IsTruncated>{str(more).lower()}</IsTruncated><KeyCount>{len(page)}</KeyCount>{token}"
+            encoded = "<EncodingType>url</EncodingType>" if words.get("encoding-type") == "url" else ""
+            head = f"{encoded}<IsTruncated>{str(more).lower()}</IsTruncated><KeyCount>{len(page)}</KeyCount>{token}"
             body = f"<ListBucketResult {NAMESPACE}>{head}{''.join(lines[key] for key in page)}</ListBucketResult>"
             return respond(200, body.encode())
         return _object(request, objects.get(unquote(path).removeprefix(f"/{BUCKET}/")), etags)

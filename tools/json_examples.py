@@ -34,6 +34,7 @@ MODULES = (
     "dashboard.deadlines.queries",
     "dashboard.declaration.differences",
     "dashboard.jobs.queries",
+    "lake.points.keeping",
 )
 _PLAIN: dict[Any, Any] = {
     str: "…",

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 from backups.contract import BlockedDocument, PointJson
 from backups.models import Plan, PointState
-from backups.points.copies import log_of
-from backups.points.proving import ProvenTable
 from lake.backup.objects import BucketPrefix
 from lake.delta.restorable import REASONS, Blocked, TableAtVersion
 from lake.delta.state import EPOCH
+from lake.points.copies import log_of
+from lake.points.proven import ProvenTable
 
 MOST_SHOWN = 10
 UNANCHORED = "Without --plan there is no source to compare with: a log of two tables need not contradict itself."

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TypedDict
 
 from django.utils import timezone
@@ -10,7 +11,9 @@ from django.utils import timezone
 from backups.contract import PointJson
 from backups.models import Plan, PointState
 from backups.points.documents import point_document
-from backups.points.proving import REQUESTS_AT_ONCE, Source, prove_copy
+from backups.points.spreading import proven_tables
+from backups.runs.ports import ProofWanted
+from backups.runs.spark_pipeline import SparkPipeline
 from dashboard.accounts.actor import Actor
 from dashboard.commands import DocumentEncoder
 from dashboard.connections.accepted import accepted_reader
@@ -23,6 +26,8 @@ from dashboard.jobs.registry import job_kind
 from dashboard.storable import clean_json
 from lake.aws.access import open_lake
 from lake.backup.objects import BucketPrefix, place_of
+from lake.points.copies import roots_below
+from lake.points.proving import REQUESTS_AT_ONCE, Source, prove_copy
 
 KIND = "prove-backup"
 
@@ -66,14 +71,18 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
     place, points = BucketPrefix(params["bucket"], params["prefix"]), list[PointJson]()
     plan = Plan.objects.select_related("connection").get(pk=params["plan"]) if params["plan"] else None
     with ExitStack() as stack:
-        access = lake_access(Connection.objects.get(pk=params["connection"]))
-        vault, source = stack.enter_context(open_lake(access, parallel=REQUESTS_AT_ONCE)), None
+        connection, source = Connection.objects.get(pk=params["connection"]), None
+        vault = stack.enter_context(open_lake(lake_access(connection), parallel=REQUESTS_AT_ONCE))
         if plan is not None:
             lake = stack.enter_context(open_lake(lake_access(plan.connection), parallel=REQUESTS_AT_ONCE))
             bucket = place_of(plan.source).bucket
             source = Source(lake.s3, bucket, accepted_reader(plan.connection, lake, bucket))
         with context.step("Read the logs and the listing"):
-            for table in stack.enter_context(closing(prove_copy(vault.s3, place, params["within"], source))):
+            roots = roots_below(vault.s3, place, params["within"])
+            here = partial(prove_copy, vault.s3, place, params["within"], source)
+            pipeline = SparkPipeline(connection, vault, context)
+            wanted = ProofWanted(place, source.bucket if source else "")
+            for table in stack.enter_context(closing(proven_tables(roots, here, pipeline, wanted))):
                 context.check_cancelled()
                 points.append(point_document(table, place, plan, timezone.now()))
                 context.progress(len(points), None)

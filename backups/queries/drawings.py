@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from math import log
 
-from backups.points.moments import WINDOW
 from backups.queries.rows import age_text, at_most_text
+from lake.points.moments import WINDOW
 
 LEAST, MOST = timedelta(minutes=10), timedelta(days=10)
 """The ends of the axis of ages."""

@@ -1,6 +1,6 @@
 """What a run needs of the data pipeline, and what that tells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -9,6 +9,7 @@ from backups.models import CopyJob
 from lake.aws.batch_operations import JobStatus
 from lake.backup.batch_manifest import Manifest
 from lake.backup.objects import BucketPrefix
+from lake.points.proven import ProvenTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,29 @@ class Reconciled:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ProofWanted:
+    """Which backup is to be proven, compared with `source_bucket`, "" for none. Points are kept for `plan` and `run`,
+    "" for none, under `encryption_key`. A table that lacks a commit older than `objective_hours` is left, None for any.
+    """
+
+    destination: BucketPrefix
+    source_bucket: str
+    plan: str = ""
+    run: str = ""
+    encryption_key: str = ""
+    objective_hours: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenTables:
+    """What tables were proven to be. Of those whose roots are `left` nothing was kept: they need commit stores, to be
+    topped up, or objects that do not lie below them."""
+
+    tables: tuple[ProvenTable, ...]
+    left: tuple[str, ...]
+
+
 class Pipeline(Protocol):
     """The work on data. Each call may be repeated, and raises AwsError, JobFailed, or RunFailed for what stays so."""
 
@@ -110,4 +134,8 @@ class Pipeline(Protocol):
         """With `reports.doubts`, what was to be copied and nothing reports is not counted as copied: ReportNotBelieved.
 
         `copied_until` is when the last copy ended whose report names no ETag; None where nobody says."""
+        ...
+
+    def prove(self, wanted: ProofWanted, roots: Sequence[str]) -> ProvenTables:
+        """Prove these tables, and keep a point of each of which something can be restored."""
         ...

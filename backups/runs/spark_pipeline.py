@@ -1,21 +1,23 @@
 """The data pipeline, as jobs of the one warm Spark worker."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
-from backups.models import CopyJob, Plan
-from backups.runs.ports import Planned, Reconciled, Reports, UnsafeObjects, Wanted
+from backups.models import CopyJob
+from backups.runs.ports import Planned, ProofWanted, ProvenTables, Reconciled, Reports, UnsafeObjects, Wanted
 from backups.runs.work import RunFailed, report_of
+from dashboard.connections.models import Connection
 from dashboard.jobs.context import SPARK_LOG, JobCancelled, JobContext, JobFailed
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.batch_operations import JobStatus
 from lake.backup.batch_manifest import Manifest
 from lake.backup.objects import place_of
+from lake.points.proven import read_line
 from lake.spark.errors import SparkRefused
 from lake.spark.messages import SparkJob, SparkProgress
 
@@ -24,10 +26,10 @@ CLOCKS_APART = timedelta(seconds=2)
 
 
 class SparkPipeline:
-    """Plans, copies and reconciles on Spark, through the connection that writes the copy."""
+    """Plans, copies, reconciles and proves on Spark, through the connection that writes the copy."""
 
-    def __init__(self, plan: Plan, vault: Lake, context: JobContext) -> None:
-        self._plan = plan
+    def __init__(self, connection: Connection, vault: Lake, context: JobContext) -> None:
+        self._connection = connection
         self._vault = vault
         self._context = context
 
@@ -68,6 +70,12 @@ class SparkPipeline:
         said = self.run("backup_reconcile", params)
         return Reconciled(**{**said, "groups": tuple(UnsafeObjects(**one) for one in said["groups"])})
 
+    def prove(self, wanted: ProofWanted, roots: Sequence[str]) -> ProvenTables:
+        buckets, owner_of = {wanted.destination.bucket, wanted.source_bucket}, self._vault.s3.owner_of
+        owners = {bucket: owner for bucket in buckets if (owner := owner_of(bucket))}
+        said = self.run("backup_prove", {**asdict(wanted), "roots": list(roots), "bucket_owners": owners})
+        return ProvenTables(tuple(map(read_line, said["tables"])), tuple(said["left"]))
+
     def require_unchanged(self, manifest: Manifest) -> None:
         """S3 Batch Operations pins a manifest by its ETag; so does this, and by their order the rows beside it."""
         head = self._vault.s3.head
@@ -91,7 +99,7 @@ class SparkPipeline:
                 self._context.progress(progress.done, progress.total)
 
         try:
-            port = spark.borrow(self._plan.vault_connection, self._vault)
+            port = spark.borrow(self._connection, self._vault)
         except SparkRefused as refusal:
             raise JobFailed("SparkRefused", str(refusal)) from refusal
         outcome = port.run(SparkJob(kind, params), tell, check=self._context.check_cancelled)

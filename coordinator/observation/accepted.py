@@ -16,9 +16,10 @@ from coordinator.observation.surveys import CoordinatorSurvey, LogStoreSurvey, S
 from coordinator.observation.targets import TableTarget
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import LOUD, Severity, Verdict
-from dashboard.connections.accepted import AcceptedCommits, ReadAccepted, register
+from dashboard.connections.accepted import register
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
+from lake.delta.accepted import AcceptedCommits, ReadAccepted
 from lake.delta.facts import Mechanism, TableFacts
 from lake.delta.uri import TableUri
 

@@ -20,6 +20,19 @@ THROTTLED = frozenset(
         "TooManyRequestsException",
     }
 )
+OF_CREDENTIALS = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "NoCredentials",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+        "UnrecognizedClientException",
+    }
+)
 NOT_OFFERED = frozenset({"InvalidAction", "NotImplemented", "UnknownOperationException"})
 # Operations whose IAM action is not simply the operation's own name (Service Authorization Reference, Amazon S3).
 IAM_ACTIONS = {

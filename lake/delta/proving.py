@@ -21,7 +21,6 @@ from lake.delta.restorable import (
     TableAtVersion,
     TableFiles,
     beginnings,
-    newest_of,
     ranges_of,
 )
 
@@ -42,13 +41,11 @@ class LogBodies(Protocol):
 class TableProof:
     """Which versions of a table can be restored.
 
-    `segments` are in order and do not overlap; `problems` are what of the log could not be read or contradicts itself;
-    `newest_in_log` is the newest version of any commit or checkpoint.
+    `segments` are in order and do not overlap; `problems` are what of the log could not be read or contradicts itself.
     """
 
     segments: tuple[Segment, ...]
     problems: tuple[ReadingProblem, ...]
-    newest_in_log: int | None
 
     @property
     def newest(self) -> TableAtVersion | None:
@@ -94,7 +91,7 @@ class Prover:
             if contradicted:
                 break
         problems += [*_gaps(self.listing, segments), *_without_state(segments)]
-        return TableProof(tuple(segments), tuple(dict.fromkeys(problems)), newest_of(self.listing))
+        return TableProof(tuple(segments), tuple(dict.fromkeys(problems)))
 
     def _segment(self, base: int, problems: list[ReadingProblem]) -> tuple[Segment | None, bool]:
         """Go from a beginning as far as the log leads; the second says that it contradicts itself there.

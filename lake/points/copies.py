@@ -47,17 +47,34 @@ def log_of(root: str) -> str:
 def read_copy(s3: S3, place: BucketPrefix, within: str) -> BackupObjects:
     """List the place, or what of it begins with `within`. Raises AwsError."""
     copy = BackupObjects(place)
+    for key, found in _listed(s3, place, within):
+        root = _root_of(key)
+        if root is None:
+            copy.sizes[key] = found.size
+        else:
+            copy.logs.setdefault(root, []).append(found)
+    return copy
+
+
+def roots_below(s3: S3, place: BucketPrefix, within: str) -> list[str]:
+    """The roots of all tables that have a log there, sorted. Raises AwsError."""
+    roots = {_root_of(key) for key, _ in _listed(s3, place, within)}
+    return sorted(root for root in roots if root is not None)
+
+
+def _listed(s3: S3, place: BucketPrefix, within: str) -> Iterator[tuple[str, ObjectSummary]]:
+    """Objects by their keys below the place, but for those of restore points."""
     for page in s3.list(place.bucket, place.prefix + within):
         for found in page.objects:
             key = found.key[len(place.prefix) :]
-            if key.startswith(POINTS):
-                continue
-            before, log, _ = f"/{key}".partition(f"/{LOG}")
-            if log:
-                copy.logs.setdefault(before[1:], []).append(found)
-            else:
-                copy.sizes[key] = found.size
-    return copy
+            if not key.startswith(POINTS):
+                yield key, found
+
+
+def _root_of(key: str) -> str | None:
+    """The root of the table of whose log this is the key of an object; None for any other."""
+    before, log, _ = f"/{key}".partition(f"/{LOG}")
+    return before[1:] if log else None
 
 
 @dataclass(frozen=True)

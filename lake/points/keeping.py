@@ -11,15 +11,12 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 import orjson
 
-from backups.contract import PointFileJson
-from backups.outcomes import OF_CREDENTIALS
-from backups.points.copies import ARCHIVED, LOG, StoredLog, is_same
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
-from lake.aws.errors import AwsError
+from lake.aws.errors import OF_CREDENTIALS, AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.aws.wire import PASSING_CODES
@@ -28,6 +25,7 @@ from lake.delta.facts import LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.point_log import PointLog
 from lake.delta.restorable import SizeOf
+from lake.points.copies import ARCHIVED, LOG, StoredLog, is_same
 
 FORMAT = 1
 _TROUBLE = PASSING_CODES | OF_CREDENTIALS | {"ConnectionFailed", "ServiceUnavailable"}
@@ -35,6 +33,35 @@ _TROUBLE = PASSING_CODES | OF_CREDENTIALS | {"ConnectionFailed", "ServiceUnavail
 _OF_THE_FIRST = frozenset({"plan", "run", "commits", "proven_at", "digest"})
 """What a document says of the run that wrote it. All else is the same for whoever proves the point, and names it."""
 DIFFERS = "{} is not what was written there. Move it away, and the next run writes it anew."
+
+
+class PointFileJson(TypedDict):
+    """The document of a restore point, as it lies in the backup.
+
+    `objects` is the key below `destination` of a file in gzip. Each of its lines names one object of the point:
+    `{"key": …, "size": …, "etag": …, "path": …}`, the key below `destination`, the path below the table, or null
+    where the log names the object in full. `hash` is the SHA-256 of these lines, which are in the order of their keys;
+    `digest` that of this document without it, as JSON with sorted keys and no blanks. `log_from` is the checkpoint that
+    the point's log begins with, -1 for the first commit. `commits` are versions that could be restored when the point
+    was proven, with S3's times of their objects at the source, which copies do not have.
+    """
+
+    format: Annotated[int, 1]
+    plan: Annotated[str, "nightly"]
+    run: Annotated[str, "0d7e5f5c-3a8c-4c53-8a9f-5f6f0a1f2c11"]
+    destination: Annotated[str, "s3a://vault/lake/"]
+    table: Annotated[str, "s3a://lake/orders"]
+    incarnation: Annotated[str, "7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71"]
+    version: Annotated[int, 41]
+    in_commit_timestamps: bool
+    log_from: Annotated[int, 40]
+    files: Annotated[int, 460]
+    bytes: Annotated[int, 123456]
+    objects: Annotated[str, "_levee/points/lake/orders/@41-9b1d6e0f3a7c2584.jsonl.gz"]
+    hash: Annotated[str, "9b1d6e0f3a7c2584…"]
+    commits: Annotated[list[tuple[int, str]], [[41, "2026-11-20T10:00:00+00:00"]]]
+    proven_at: Annotated[str, "2026-11-20T12:00:00+00:00"]
+    digest: Annotated[str, "c0ffee…"]
 
 
 class NotKept(Exception):

@@ -1,23 +1,19 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain
+from threading import Lock
+from typing import TypeVar
 
-from django.utils import timezone
-
-from backups.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
-from backups.points.keeping import Keeper, NotKept
-from backups.points.moments import BEGINNING, WINDOW, Span, moments_of
-from backups.points.topping_up import Topper
-from dashboard.connections.accepted import AcceptedCommits, ReadAccepted
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
+from lake.delta.accepted import AcceptedCommits, ReadAccepted
 from lake.delta.facts import LogListing, LogObject, ReadingProblem
 from lake.delta.file_actions import CommitTime, LogUnreadable, commit_files
 from lake.delta.listing import read_listing
@@ -27,11 +23,17 @@ from lake.delta.point_log import point_log
 from lake.delta.proving import Prover, TableProof
 from lake.delta.restorable import SizeOf, TableFiles, as_the_source_has_it, newest_of, with_accepted
 from lake.delta.uri import TableUri
+from lake.points.copies import BackupObjects, StoredLog, is_of_one_object, is_same, log_of, read_copy
+from lake.points.keeping import Keeper, NotKept
+from lake.points.moments import BEGINNING, WINDOW, Span, moments_of
+from lake.points.proven import ProvenTable, RestorableVersions, versions_of
+from lake.points.topping_up import Topper
 
 NOT_ASKED = AcceptedCommits(None, not_known="DynamoDB was not asked.")
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
 REQUESTS_AT_ONCE = TABLES_AT_ONCE + READS_AT_ONCE
+Proven = TypeVar("Proven")
 
 
 @dataclass(frozen=True)
@@ -43,96 +45,88 @@ class Source:
     accepted: ReadAccepted | None = None  # What its commit stores have accepted
 
 
-@dataclass(frozen=True)
-class ProvenTable:
-    """What of a table can be restored from a backup.
-
-    `accepted` is the newest version of the source's log, or of the log in the backup without a source, and
-    `accepted_at` when it was committed, in epoch milliseconds; None where that is not known. `unpublished` are its last
-    versions, where commit stores have accepted them and no file of their own shows it, with the names of the files that
-    hold them. `lacking_since` is when S3 was given the first commit after the newest that can be restored; None where
-    it has none, or has cleaned it up. `may_lack_since` is the earliest moment of any that is lacking, and of the files
-    in which that first one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the
-    oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
-    stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
-    of the document of its restore point, "" for none; `not_kept` then says why. `not_topped_up` says why
-    what it lacks of its plan's promise was not copied from the source, "" where it was or it lacks none. `moments` are
-    those to which it can be restored, by the times at which S3 was given the source's commits, the newest last.
-    """
-
-    root: str
-    proof: TableProof
-    accepted: int | None = None
-    accepted_at: int | None = None
-    lacking_since: datetime | None = None
-    may_lack_since: datetime | None = None
-    waiting: LogObject | None = None
-    read_at: datetime | None = None
-    unpublished: Mapping[int, str] = field(default_factory=dict)
-    not_known: str = ""
-    kept: str = ""
-    not_kept: str = ""
-    not_topped_up: str = ""
-    moments: tuple[Span, ...] = ()
-
-    @property
-    def is_anchored(self) -> bool:
-        """Whether its log was compared with the source's."""
-        return self.read_at is not None
-
-    @property
-    def has_newest(self) -> bool:
-        """Whether the newest version can be restored; so it is said where there is none and none can."""
-        return (self.proof.newest.version if self.proof.newest else None) == self.accepted
-
-    @property
-    def holds_until(self) -> datetime | None:
-        """When S3 was given the first commit that is not, or may not be, in the newest version that can be restored;
-        where that has all of them, when reading them began. None where it is not known."""
-        first = self.read_at if self.has_newest else self.lacking_since
-        if first is None or not self.is_anchored:
-            return None
-        waited = self.waiting.modified_at if self.waiting else first
-        return min(first, self.may_lack_since or first, waited)
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the source's log was read, and nothing of a table is there."""
-        return self.accepted is None and self.waiting is None and self.is_anchored
-
-
 def prove_copy(
     s3: S3,
     place: BucketPrefix,
     within: str,
     source: Source | None,
-    roots: Collection[str] | None = None,
+    roots: Sequence[str],
     keeper: Keeper | None = None,
     topper: Topper | None = None,
 ) -> Generator[ProvenTable, None, None]:
-    """Prove the tables of a backup whose keys below the place begin with `within`, by root: those of `roots`, whether
-    the backup has anything of them or not, or without these all that have a log there. A `topper` first copies what a
-    table lacks that was promised, a `keeper` keeps a point of each of which something can be restored. Raises AwsError.
+    """Prove the tables of these roots, whether the backup has anything of them or not; the keys of all that was backed
+    up begin with `within` below the place. A `topper` first copies what a table lacks that was promised, a `keeper`
+    keeps a point of each of which something can be restored. Raises AwsError.
 
     Close it to leave it early: what was not begun by then is not proven.
     """
-    copy = read_copy(s3, place, within)
-    size_of = partial(_size, s3, copy, within)
+    whole, lock = list[BackupObjects](), Lock()
+
+    def read_whole() -> BackupObjects:
+        with lock:
+            if not whole:
+                whole.append(read_copy(s3, place, within))
+        return whole[0]
+
+    def size_of(key: str) -> int | None:
+        return read_whole().sizes.get(key) if key.startswith(within) else _head(s3, place, key)
+
+    def prove(root: str, reads: ThreadPoolExecutor) -> ProvenTable:
+        copy = read_copy(s3, place, _below(root))
+        found = _prove(s3, copy, root, partial(_size, copy, root, size_of), source, reads)
+        if topper and source and found.original:
+            found = _topped_up(found, topper, s3, source, size_of, found.original)
+        return _finished(found, keeper)
+
+    yield from _each(prove, roots)
+
+
+class _LiesElsewhere(Exception):
+    """A table has a file that does not lie below it."""
+
+
+def prove_below(
+    s3: S3,
+    place: BucketPrefix,
+    source: Source | None,
+    roots: Sequence[str],
+    keeper: Keeper | None = None,
+    objective: timedelta | None = None,
+) -> Generator[ProvenTable | None, None, None]:
+    """Prove tables as `prove_copy` does, each by what lies below it; None for one that needs more: other places, commit
+    stores, or to be topped up, as it lacks a commit that is older than the objective. Of that nothing is kept."""
+
+    def elsewhere(_: str) -> int | None:
+        raise _LiesElsewhere
+
+    def prove(root: str, reads: ThreadPoolExecutor) -> ProvenTable | None:
+        copy = read_copy(s3, place, _below(root))
+        try:
+            found = _prove(s3, copy, root, partial(_size, copy, root, elsewhere), source, reads)
+        except _LiesElsewhere:
+            return None
+        needs_stores = source is not None and found.table.waiting is not None
+        is_left = needs_stores or (objective is not None and found.table.lacks(objective))
+        return None if is_left else _finished(found, keeper)
+
+    return _each(prove, roots)
+
+
+def _each(
+    prove: Callable[[str, ThreadPoolExecutor], Proven], roots: Sequence[str]
+) -> Generator[Proven | ProvenTable, None, None]:
+    """What `prove` says of each, several at once; what S3 refuses of one is that one's problem."""
     with ThreadPoolExecutor(READS_AT_ONCE) as reads, ThreadPoolExecutor(TABLES_AT_ONCE) as tables:
 
-        def prove(root: str) -> ProvenTable:
+        def guarded(root: str) -> Proven | ProvenTable:
             try:
-                found = _prove(s3, copy, root, size_of, source, reads)
-                if topper and source and found.original:
-                    found = _topped_up(found, topper, s3, source, size_of, found.original)
-                found = replace(found, table=replace(found.table, moments=_moments(found)))
-                return _kept(found, keeper) if keeper and found.table.proof.newest else found.table
+                return prove(root, reads)
             except AwsError as error:
                 if not is_of_one_object(error):
                     raise
-                return ProvenTable(root, TableProof((), (ReadingProblem(log_of(root), str(error)),), None))
+                return ProvenTable(root, RestorableVersions(problems=(ReadingProblem(log_of(root), str(error)),)))
 
-        yield from tables.map(prove, sorted(copy.logs if roots is None else roots))
+        yield from tables.map(guarded, roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +135,7 @@ class _Found:
     reads, None without a source."""
 
     table: ProvenTable
+    proof: TableProof
     prover: Prover
     log: StoredLog
     there: LogListing
@@ -160,8 +155,9 @@ def _prove(
     if source is None:
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
         prover = Prover(listing, log, files)
-        return _Found(_compared(root, prover.prove(), listing, log, NOT_ASKED), prover, log, listing)
-    original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), timezone.now()
+        proof = prover.prove()
+        return _Found(_compared(root, proof, listing, log, NOT_ASKED), proof, prover, log, listing)
+    original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), datetime.now(UTC)
     objects = [found for page in source.s3.list(source.bucket, original.folder) for found in page.objects]
     original, there = replace(original, listed=objects), read_listing(objects, original.folder, folders_listed=True)
     said = _accepted(source, root, there)
@@ -181,23 +177,26 @@ def _prove(
     proof = prover.prove()
     proof = replace(proof, problems=(*differing, *proof.problems))
     table = replace(_compared(root, proof, there, original, said), read_at=read_at)
-    return _Found(table, prover, log, there, original)
+    return _Found(table, proof, prover, log, there, original)
 
 
 def _topped_up(found: _Found, topper: Topper, s3: S3, source: Source, size_of: SizeOf, log: StoredLog) -> _Found:
     """The table after what it lacked was copied, proven anew from what then lies in the backup; as it was found where
     that was not done, or is worth no more."""
     table, root, version = found.table, found.table.root, found.version
-    lacking = min(table.lacking_since, table.may_lack_since or table.lacking_since) if table.lacking_since else None
-    if table.has_newest or not table.read_at or not topper.is_wanted(lacking, table.read_at):
+    if not table.lacks(topper.objective):
         return found
     why_not = topper.top_up(root, version, found.prover, found.there, log)
     if not why_not:
-        below = f"{root}/" if root else ""
+
+        def elsewhere(key: str) -> int | None:
+            # What lies there now may have been copied after `size_of` was told.
+            known = size_of(key)
+            return _head(s3, topper.place, key) if known is None else known
+
         try:
-            copy = read_copy(s3, topper.place, below)
-            others = partial(_size_elsewhere, size_of, s3, copy, below)
-            again = _prove(s3, copy, root, others, source, log.pool)
+            copy = read_copy(s3, topper.place, _below(root))
+            again = _prove(s3, copy, root, partial(_size, copy, root, elsewhere), source, log.pool)
         except AwsError as error:
             if not is_of_one_object(error):
                 raise
@@ -233,16 +232,23 @@ def _moments(found: _Found) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _kept(found: _Found, keeper: Keeper) -> ProvenTable:
-    """The table with its restore point in the backup, or why it has none."""
-    table, prover, log, there = found.table, found.prover, found.log, found.there
-    point = point_log(prover, table.proof)
+def _finished(found: _Found, keeper: Keeper | None) -> ProvenTable:
+    """The table with its moments, and its restore point in the backup, or why it has none."""
+    table = replace(found.table, moments=_moments(found))
+    return _kept(found, table, keeper) if keeper and table.proof.newest else table
+
+
+def _kept(found: _Found, table: ProvenTable, keeper: Keeper) -> ProvenTable:
+    prover, log, there = found.prover, found.log, found.there
+    point = point_log(prover, found.proof)
     if point is None:
         return replace(table, not_kept="No checkpoint or commit of its log leads to that version a second time.")
     restorable = (version for first, last in table.proof.ranges for version in range(first, last + 1))
     commits = {version: there.commits[version].modified_at for version in restorable}
     try:
-        return replace(table, kept=keeper.keep(table.root, point, log, prover.files.size_of, commits, timezone.now()))
+        return replace(
+            table, kept=keeper.keep(table.root, point, log, prover.files.size_of, commits, datetime.now(UTC))
+        )
     except NotKept as reason:
         return replace(table, not_kept=str(reason))
 
@@ -277,7 +283,7 @@ def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, s
     waiting = _waiting(there, accepted) if said.not_known else None
     return ProvenTable(
         root,
-        proof,
+        versions_of(proof),
         accepted,
         made_at,
         since,
@@ -312,18 +318,19 @@ def _made_at(log: StoredLog, listing: LogListing, version: int | None) -> int | 
     return None
 
 
-def _size(s3: S3, copy: BackupObjects, within: str, key: str) -> int | None:
-    """The size of an object of the backup; one outside of what was listed is asked for by itself."""
-    if key.startswith(within):
-        return copy.sizes.get(key)
-    found = s3.head(copy.place.bucket, copy.place.prefix + key)
+def _below(root: str) -> str:
+    """What the keys of a table begin with."""
+    return f"{root}/" if root else ""
+
+
+def _size(copy: BackupObjects, root: str, elsewhere: SizeOf, key: str) -> int | None:
+    """The size of an object of the backup, by the listing of a table where it lies below that."""
+    return copy.sizes.get(key) if key.startswith(_below(root)) else elsewhere(key)
+
+
+def _head(s3: S3, place: BucketPrefix, key: str) -> int | None:
+    found = s3.head(place.bucket, place.prefix + key)
     return found.size if found else None
-
-
-def _size_elsewhere(size_of: SizeOf, s3: S3, copy: BackupObjects, within: str, key: str) -> int | None:
-    """As `_size`, but for what lies outside and was there when `size_of` was told."""
-    known = None if key.startswith(within) else size_of(key)
-    return _size(s3, copy, within, key) if known is None else known
 
 
 def _key_below(prefix: str, key: str) -> str | None:

@@ -8,11 +8,10 @@ checkpoints, then commits in their order, so that one that is interrupted lets n
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from backups.points.copies import LOG, StoredLog, log_of
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -21,6 +20,7 @@ from lake.delta.facts import LogListing
 from lake.delta.point_log import PointLog, point_log
 from lake.delta.proving import Prover
 from lake.delta.restorable import objects_of
+from lake.points.copies import LOG, StoredLog, log_of
 
 MOST_OBJECTS, MOST_BYTES = 20_000, 100 * 1000**3
 """Of one table. To copy more is the work of a run."""
@@ -64,11 +64,6 @@ class Topper:
     usd: Decimal = Decimal(0)
     stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def is_wanted(self, lacking_since: datetime | None, read_at: datetime) -> bool:
-        """Whether a table that lacks a commit since then, None where that is not known, lacked what was promised when
-        its log was read."""
-        return lacking_since is None or lacking_since <= read_at - self.objective
 
     def top_up(self, root: str, newest: int, prover: Prover, there: LogListing, original: StoredLog) -> str:
         """Copy what a version lacks that is newer than `newest`, the newest that can be restored, -1 for none; say in a

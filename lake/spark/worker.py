@@ -37,6 +37,7 @@ JOBS: dict[str, Any] = {
         "append_probe",
         "backup_copy",
         "backup_plan",
+        "backup_prove",
         "backup_reconcile",
         "create_table",
         "drop_coordinated_commits",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -16,15 +17,19 @@ from django.db.models import Count, Min, Q
 from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
-from backups.points.keeping import Keeper
-from backups.points.moments import BEGINNING, WINDOW, Span, together
-from backups.points.proving import ProvenTable, Source, prove_copy
-from backups.points.topping_up import Topper
+from backups.points.spreading import are_many, proven_tables
 from backups.runs import prices
-from backups.runs.work import Done, GivenUp, StageAnswer, Work, read_pieces
-from dashboard.connections.accepted import AcceptedCommits, ReadAccepted, accepted_reader
+from backups.runs.ports import ProofWanted
+from backups.runs.work import Done, Elsewhere, GivenUp, StageAnswer, Work, read_pieces
+from dashboard.connections.accepted import accepted_reader
 from dashboard.storable import make_storable
 from lake.backup.objects import BucketPrefix, place_of
+from lake.delta.accepted import AcceptedCommits, ReadAccepted
+from lake.points.keeping import Keeper
+from lake.points.moments import BEGINNING, WINDOW, Span, together
+from lake.points.proven import ProvenTable
+from lake.points.proving import Source, prove_copy
+from lake.points.topping_up import Topper
 
 PROVING = "Proves which versions of each table can be restored."
 MOST_SPANS = 100
@@ -50,12 +55,17 @@ def advance(work: Work) -> StageAnswer:
         return _end(work, None)
     s3 = work.vault.s3  # whoever copies may read the source
     known = set(run.points.values_list("table", flat=True))
-    left = [root for root in roots if _uri(source.bucket, root) not in known]
+    left = [root for root in sorted(roots) if _uri(source.bucket, root) not in known]
+    if are_many(left) and not work.has_spark:
+        return Elsewhere()
     where, place = Source(s3, source.bucket, _accepted(work)), place_of(run.destination)
-    keeper = Keeper(s3, place, source.bucket, run.plan.encryption_key, run.plan.name, str(run.pk))
+    plan, key = run.plan, run.plan.encryption_key
+    keeper = Keeper(s3, place, source.bucket, key, plan.name, str(run.pk))
+    wanted = ProofWanted(place, source.bucket, plan.name, str(run.pk), key, plan.objective_hours)
     topper = _topper(work, place, source)
     try:
-        with closing(prove_copy(s3, place, source.prefix, where, left, keeper, topper)) as tables:
+        here = partial(prove_copy, s3, place, source.prefix, where, keeper=keeper, topper=topper)
+        with closing(proven_tables(left, here, work.pipeline, wanted)) as tables:
             try:
                 for proven in _batches(tables):
                     _store(work, proven)

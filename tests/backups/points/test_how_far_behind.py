@@ -12,12 +12,12 @@ from backups.contract import ObjectiveDocument
 from backups.declaration import PlanSection
 from backups.documents import objective_document
 from backups.models import RestorePoint, Run
-from backups.points.topping_up import Topper
 from backups.runs.stages import prove
 from dashboard.declaration.reading import DeclarationError
 from dashboard.declaration.sections import DeclaredItem
 from lake.aws.s3 import S3
 from lake.delta.names import commit_name
+from lake.points.proven import ProvenTable
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import STAGED, copied_run, proven
 from tests.builders.copies import LOG, appended, commit
@@ -49,7 +49,7 @@ def test_a_point_holds_what_is_older_than_the_first_commit_that_may_be_lacking(b
 
 def test_no_table_lacks_a_commit_that_is_older_than_what_its_point_holds_until(backup, monkeypatch):
     """By sets alone: a version of these tables needs all commits and files up to it."""
-    monkeypatch.setattr(Topper, "is_wanted", lambda *_: False)
+    monkeypatch.setattr(ProvenTable, "lacks", lambda *_: False)
     chance, holds_until, began = random.Random(38), dict[str, int | None](), time.time()
     for number in range(30):
         versions, below = chance.randint(1, 6), f"n{number}/"
@@ -204,7 +204,7 @@ def test_of_a_plan_whose_places_are_changed_nothing_is_proven_until_its_next_run
 def test_a_run_tells_to_which_moments_its_tables_can_be_restored(backup, monkeypatch, is_dated, had_another, told):
     """Of three versions, `a` has all; the second of `b` and what came after cannot be had; all of `new` is too new.
     Before a table was made it needs nothing: where its first commit says so itself, and no other table was there."""
-    monkeypatch.setattr(Topper, "is_wanted", lambda *_: False)
+    monkeypatch.setattr(ProvenTable, "lacks", lambda *_: False)
     monkeypatch.setattr(prove, "WINDOW", timedelta(days=10))
     for version, hours in enumerate((72, 48, 24)):
         for below, is_copied, later in (("a/", True, 0), ("b/", version == 0, 1), ("new/", False, -45)):

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from backups.contract import PointFileJson
-from backups.points import keeping, proving
-from backups.points.copies import read_copy
-from backups.points.keeping import DIFFERS, Keeper, digest_of
-from backups.points.proving import ProvenTable, Source, prove_copy
 from dashboard.accounts.roles import Role
 from lake.aws.access import Access, Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import POINTS, place_of
 from lake.delta.names import commit_name
+from lake.points import keeping, proving
+from lake.points.copies import read_copy
+from lake.points.keeping import DIFFERS, Keeper, PointFileJson, digest_of
+from lake.points.proven import ProvenTable
+from lake.points.proving import Source, prove_copy
 from sandbox.client import REGION
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import GAPS, copied_run, document_of, lines_of, proven, restored

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from backups.points.moments import moments_of, together
+from lake.points.moments import moments_of, together
 
 MINUTE = timedelta(minutes=1)
 START = datetime(2026, 11, 20, tzinfo=UTC)

@@ -16,8 +16,6 @@ from backups.contract import ProveJson
 from backups.documents import objective_document
 from backups.models import RestorePoint, Run, Stage
 from backups.points.documents import point_document
-from backups.points.proving import Source, prove_copy
-from backups.points.topping_up import Topper
 from backups.runs.stages import prove
 from dashboard.accounts.roles import Role
 from dashboard.jobs.context import JobCancelled, JobContext
@@ -25,6 +23,8 @@ from lake.aws.access import Access, open_lake
 from lake.aws.s3 import S3
 from lake.backup.objects import place_of
 from lake.delta.names import commit_name
+from lake.points.proven import ProvenTable
+from lake.points.proving import Source, prove_copy
 from sandbox.client import REGION
 from tests.backups.points.conftest import refuse
 from tests.backups.points.ended_runs import GAPS, STAGED, copied_run, proven, states
@@ -110,7 +110,7 @@ def test_a_commit_that_only_dynamodb_knows_is_as_young_as_its_file(backup, hours
 def test_a_table_of_which_the_backup_has_nothing_has_to_be_younger_than_the_objective(
     backup, monkeypatch, hours, state, ended
 ):
-    monkeypatch.setattr(Topper, "is_wanted", lambda *_: False)
+    monkeypatch.setattr(ProvenTable, "lacks", lambda *_: False)
     backup.put_both(appended(range(3)))
     backup.put(appended(range(2)), copied=False, below="new/", hours_ago=hours)
 
@@ -215,8 +215,8 @@ def test_a_worker_that_is_to_stop_or_no_longer_holds_the_run_stores_no_more(back
     def stop(context: JobContext) -> None:
         raise JobCancelled
 
-    def read_and_lose(*asked: Any) -> Any:
-        for table in read(*asked):
+    def read_and_lose(*asked: Any, **more: Any) -> Any:
+        for table in read(*asked, **more):
             if is_cancelled:
                 monkeypatch.setattr(JobContext, "check_cancelled", stop)
             else:

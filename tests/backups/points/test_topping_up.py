@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from backups.models import Run
-from backups.points import proving, topping_up
-from backups.points.topping_up import Topper
 from backups.runs.stages import prove
 from dashboard.jobs.context import JobCancelled
 from lake.aws.copying import Copy
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.delta.names import commit_name
+from lake.points import proving, topping_up
+from lake.points.topping_up import Topper
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import GAPS, STAGED, copied_run, proven, restored
 from tests.backups.points.test_kept import before, empty
@@ -222,7 +222,7 @@ def test_a_cancelled_run_copies_no_further_object(behind, copies, monkeypatch):
     for one in below:
         put_long_ago(behind, {f"{one}{key}": data for key, data in appended(range(5)).items()})
     toppers: list[Topper] = []
-    before(monkeypatch, prove, "prove_copy", lambda *words: toppers.append(words[-1]))
+    before(monkeypatch, prove, "prove_copy", lambda *_, topper, **more: toppers.append(topper))
     before(monkeypatch, prove, "_store", cancel)
     run = copied_run(behind, [f"{one}t" for one in below])
     proven(run)
@@ -237,7 +237,7 @@ def cancel(*_: Any) -> None:
 
 def test_what_was_under_way_when_the_run_was_stopped_goes_no_step_further(behind, copies, monkeypatch):
     toppers: list[Topper] = []
-    before(monkeypatch, prove, "prove_copy", lambda *words: toppers.append(words[-1]))
+    before(monkeypatch, prove, "prove_copy", lambda *_, topper, **more: toppers.append(topper))
     before(monkeypatch, topping_up, "copy_object", lambda *_: toppers[0].stopped.set())
     [point] = proven(copied_run(behind)).points.all()
     assert (point.version, len(copies) <= 2) == (2, True)

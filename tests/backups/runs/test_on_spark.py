@@ -13,9 +13,11 @@ import urllib3
 
 from backups import actions
 from backups.advancing import advance_here
+from backups.points import spreading
 from backups.runs import spark_pipeline
 from backups.runs.ports import Reports
 from backups.runs.spark_pipeline import SparkPipeline
+from backups.runs.stages import prove
 from dashboard.accounts.actor import Actor
 from lake.aws.access import open_lake
 from lake.aws.copying import Copy, copy_in_parts
@@ -23,6 +25,7 @@ from lake.backup.objects import BucketPrefix
 from tests.backups.runs import plain
 from tests.backups.runs.ground import Ground, counts
 from tests.backups.runs.world import start
+from tests.builders.copies import appended
 from tests.builders.delta import add, commit_bytes, first_commit_bytes
 from tests.lake.spark.backupground import HOSTILE
 from tests.sparkworker import pid_of, warm_worker
@@ -44,6 +47,7 @@ def ground(monkeypatch, settings, tmp_path, warm_worker) -> Iterator[Ground]:
     ground.allow(settings, tmp_path)
     monkeypatch.setattr(spark_pipeline, "spark", Warm())
     monkeypatch.setattr("backups.advancing.POLL_SECONDS", 0.3)
+    monkeypatch.setattr(spreading, "SPREAD_FROM", 1)  # Spark proves the tables too
     settings.BACKUP_COPY_LIMIT_BYTES = LIMIT
     ground.rules(copy_limit=LIMIT, delivery_seconds=3600)
     yield ground
@@ -87,7 +91,15 @@ def test_every_object_arrives_whole_and_a_second_run_copies_the_new_and_the_log(
     assert ground.originals().keys() - ground.copies().keys() == {"t/a b/_delta_log/_last_checkpoint"}
 
 
-def test_a_run_takes_the_inventory_that_s3_delivered(ground):
+def test_a_run_takes_the_inventory_that_s3_delivered(ground, monkeypatch):
+    """Spark proves its tables, and leaves none."""
+    whole, proven_here = appended(range(3)), list[str]()
+    for key, data in whole.items():
+        ground.client.put(ground.source, key, data)
+    prove_here = prove.prove_copy
+    monkeypatch.setattr(
+        prove, "prove_copy", lambda *words, **more: proven_here.extend(words[4]) or prove_here(*words, **more)
+    )
     ground.client.create_bucket(f"lists-{ground.source}")
     place = f"s3a://lists-{ground.source}/{ground.source}/levee/"
     plan = ground.plan(engine="s3-batch", inventory=place, minimum_lag_hours=0)
@@ -101,8 +113,10 @@ def test_a_run_takes_the_inventory_that_s3_delivered(ground):
 
     assert (run.state, counts(run)) == (
         "complete",
-        {"listed": len(HOSTILE), "copied": len(HOSTILE) - 1, "vanished": 1},
+        {"listed": len(HOSTILE) + len(whole), "copied": len(HOSTILE) + len(whole) - 1, "vanished": 1},
     )
+    point = run.points.get(table=f"s3a://{ground.source}/t")
+    assert (point.state, point.version, bool(point.proof), proven_here) == ("proven", 2, True, [])
     originals = ground.originals()
     assert originals.pop("t/after")
     assert ground.copies() == originals

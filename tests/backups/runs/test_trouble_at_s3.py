@@ -10,10 +10,11 @@ import pytest
 
 from backups import actions
 from backups.advancing import advance_here
-from backups.models import Plan, Run
+from backups.models import Run
 from backups.runs.spark_pipeline import SparkPipeline
 from backups.runs.work import RunFailed
 from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.aws.access import open_lake
 from lake.aws.batch_operations import BatchOperations
@@ -130,7 +131,7 @@ def test_spark_copies_from_no_manifest_that_was_changed_after_it_was_planned(gro
         written = lake.s3.put(ground.vault, "m.csv", b"lines")
         manifest = Manifest("copy", ground.vault, "m.csv", written.etag, 1, 1)
         ground.client.put(ground.vault, f"m.{suffix}", b"others", modified_at=time.time() + later)
-        pipeline = SparkPipeline(Plan(), lake, None)
+        pipeline = SparkPipeline(Connection(), lake, None)
         if is_refused:
             with pytest.raises(RunFailed, match="not there as it was planned"):
                 pipeline.require_unchanged(manifest)
