@@ -82,10 +82,14 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
             here = partial(prove_copy, vault.s3, place, params["within"], source)
             pipeline = SparkPipeline(connection, vault, context)
             wanted = ProofWanted(place, source.bucket if source else "")
-            for table in stack.enter_context(closing(proven_tables(roots, here, pipeline, wanted))):
+            # Spark has one identity, so that who may read the source alone is asked here.
+            is_one = plan is None or plan.connection_id == connection.pk
+            tables = proven_tables(roots, here, pipeline if is_one else None, wanted)
+            for proven in stack.enter_context(closing(tables)):
                 context.check_cancelled()
-                points.append(point_document(table, place, plan, timezone.now()))
+                points += [point_document(table, place, plan, timezone.now()) for table in proven]
                 context.progress(len(points), None)
+    points.sort(key=lambda point: point["table"])
     context.result(ProveResult(points=clean_json(json.loads(json.dumps(points, cls=DocumentEncoder)))))
     states = [point["state"] for point in points]
     counts = ", ".join(f"{states.count(state):,} {PointState(state).label.lower()}" for state in PointState)

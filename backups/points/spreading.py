@@ -1,14 +1,18 @@
 """Many tables are proven by Spark, few by who asks for it."""
 
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 
 from backups.runs.ports import Pipeline, ProofWanted
 from lake.points.proven import ProvenTable
 
 SPREAD_FROM = 200
 """Of fewer tables Spark would take longer to begin than they take."""
-SPREAD_AT_ONCE = 1_000
-"""Tables in one job of Spark: what was proven is stored after each."""
+SPREAD_AT_ONCE = 400
+"""Tables in one job of Spark."""
+AT_ONCE, AT_LEAST_EVERY = 200, 5.0
+"""Tables that are handed on together, and after how many seconds fewer are."""
 
 
 def are_many(roots: Sequence[str]) -> bool:
@@ -18,15 +22,28 @@ def are_many(roots: Sequence[str]) -> bool:
 def proven_tables(
     roots: Sequence[str],
     here: Callable[[Sequence[str]], Generator[ProvenTable, None, None]],
-    pipeline: Pipeline,
+    pipeline: Pipeline | None,
     wanted: ProofWanted,
-) -> Generator[ProvenTable, None, None]:
-    """The tables of these roots, by `here` where they are few, and where the pipeline has left them."""
+) -> Generator[Sequence[ProvenTable], None, None]:
+    """The tables of these roots, some at a time: by `here` if they are few or there is no pipeline, or it left them."""
     left = list(roots)
-    if are_many(roots):
+    if pipeline and are_many(roots):
         left = []
         for first in range(0, len(roots), SPREAD_AT_ONCE):
             proven = pipeline.prove(wanted, roots[first : first + SPREAD_AT_ONCE])
-            yield from proven.tables
+            yield proven.tables
             left += proven.left
-    yield from here(left)
+    if left:
+        with closing(here(left)) as tables:
+            yield from _batches(tables)
+
+
+def _batches(tables: Iterable[ProvenTable]) -> Generator[Sequence[ProvenTable], None, None]:
+    batch, since = list[ProvenTable](), time.monotonic()
+    for table in tables:
+        batch.append(table)
+        if len(batch) == AT_ONCE or time.monotonic() - since > AT_LEAST_EVERY:
+            yield batch
+            batch, since = [], time.monotonic()
+    if batch:
+        yield batch

@@ -98,9 +98,9 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class ProofWanted:
-    """Which backup is to be proven, compared with `source_bucket`, "" for none. Points are kept for `plan` and `run`,
-    "" for none, under `encryption_key`. A table that lacks a commit older than `objective_hours` is left, None for any.
-    """
+    """Which backup is to be proven, compared with `source_bucket`, "" for none, as whoever copies reads it. Points are
+    kept for `plan` and `run`, "" for none, under `encryption_key`. A table that lacks a commit older than
+    `objective_hours` is left, None for any."""
 
     destination: BucketPrefix
     source_bucket: str

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from backups.models import CopyJob
 from backups.runs.ports import Planned, ProofWanted, ProvenTables, Reconciled, Reports, UnsafeObjects, Wanted
@@ -73,7 +74,9 @@ class SparkPipeline:
     def prove(self, wanted: ProofWanted, roots: Sequence[str]) -> ProvenTables:
         buckets, owner_of = {wanted.destination.bucket, wanted.source_bucket}, self._vault.s3.owner_of
         owners = {bucket: owner for bucket in buckets if (owner := owner_of(bucket))}
-        said = self.run("backup_prove", {**asdict(wanted), "roots": list(roots), "bucket_owners": owners})
+        began = timezone.now().isoformat()
+        params = {**asdict(wanted), "roots": list(roots), "bucket_owners": owners, "began": began}
+        said = self.run("backup_prove", params)
         return ProvenTables(tuple(map(read_line, said["tables"])), tuple(said["left"]))
 
     def require_unchanged(self, manifest: Manifest) -> None:
@@ -107,7 +110,7 @@ class SparkPipeline:
             raise JobCancelled
         if outcome.state == "lost":
             why = outcome.error.sentence if outcome.error else "Spark ended by itself."
-            raise JobFailed("SparkEnded", f"{why} What it has done is not done again.")
+            raise JobFailed("SparkEnded", f"{why} What lies at the destination as it should is not copied again.")
         if outcome.error is not None:
             if outcome.began and outcome.error.type == SparkRefused.__name__:
                 raise RunFailed(outcome.error.type, outcome.error.sentence)

@@ -1,6 +1,6 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -38,11 +38,13 @@ Proven = TypeVar("Proven")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a backup was made from: its keys there are those below the backup's place."""
+    """Where a backup was made from: its keys there are those below the backup's place. `read_at` is a moment before
+    any of it is read, None for that at which each table is."""
 
     s3: S3
     bucket: str
     accepted: ReadAccepted | None = None  # What its commit stores have accepted
+    read_at: datetime | None = None
 
 
 def prove_copy(
@@ -71,14 +73,13 @@ def prove_copy(
     def size_of(key: str) -> int | None:
         return read_whole().sizes.get(key) if key.startswith(within) else _head(s3, place, key)
 
-    def prove(root: str, reads: ThreadPoolExecutor) -> ProvenTable:
-        copy = read_copy(s3, place, _below(root))
+    def prove(root: str, copy: BackupObjects, reads: ThreadPoolExecutor) -> ProvenTable:
         found = _prove(s3, copy, root, partial(_size, copy, root, size_of), source, reads)
         if topper and source and found.original:
             found = _topped_up(found, topper, s3, source, size_of, found.original)
         return _finished(found, keeper)
 
-    yield from _each(prove, roots)
+    yield from _each(s3, place, prove, roots)
 
 
 class _LiesElsewhere(Exception):
@@ -92,35 +93,44 @@ def prove_below(
     roots: Sequence[str],
     keeper: Keeper | None = None,
     objective: timedelta | None = None,
+    until: datetime | None = None,
 ) -> Generator[ProvenTable | None, None, None]:
     """Prove tables as `prove_copy` does, each by what lies below it; None for one that needs more: other places, commit
-    stores, or to be topped up, as it lacks a commit that is older than the objective. Of that nothing is kept."""
+    stores, or to be topped up, as it lacks a commit that is older than the objective; and for one that is not begun
+    `until` then. Of these nothing is kept."""
 
     def elsewhere(_: str) -> int | None:
         raise _LiesElsewhere
 
-    def prove(root: str, reads: ThreadPoolExecutor) -> ProvenTable | None:
-        copy = read_copy(s3, place, _below(root))
+    def prove(root: str, copy: BackupObjects, reads: ThreadPoolExecutor) -> ProvenTable | None:
+        if until and datetime.now(UTC) >= until:
+            return None
         try:
             found = _prove(s3, copy, root, partial(_size, copy, root, elsewhere), source, reads)
+            needs_stores = source is not None and found.table.waiting is not None
+            if needs_stores or (objective is not None and found.table.lacks(objective)):
+                return None
+            return _finished(found, keeper)
         except _LiesElsewhere:
             return None
-        needs_stores = source is not None and found.table.waiting is not None
-        is_left = needs_stores or (objective is not None and found.table.lacks(objective))
-        return None if is_left else _finished(found, keeper)
 
-    return _each(prove, roots)
+    return _each(s3, place, prove, roots)
 
 
 def _each(
-    prove: Callable[[str, ThreadPoolExecutor], Proven], roots: Sequence[str]
+    s3: S3,
+    place: BucketPrefix,
+    prove: Callable[[str, BackupObjects, ThreadPoolExecutor], Proven],
+    roots: Iterable[str],
 ) -> Generator[Proven | ProvenTable, None, None]:
-    """What `prove` says of each, several at once; what S3 refuses of one is that one's problem."""
+    """What `prove` says of each, several at once. What S3 refuses of one is that one's problem, but for the listing of
+    the backup: without that nothing is known of it."""
     with ThreadPoolExecutor(READS_AT_ONCE) as reads, ThreadPoolExecutor(TABLES_AT_ONCE) as tables:
 
         def guarded(root: str) -> Proven | ProvenTable:
+            copy = read_copy(s3, place, _below(root))
             try:
-                return prove(root, reads)
+                return prove(root, copy, reads)
             except AwsError as error:
                 if not is_of_one_object(error):
                     raise
@@ -157,7 +167,8 @@ def _prove(
         prover = Prover(listing, log, files)
         proof = prover.prove()
         return _Found(_compared(root, proof, listing, log, NOT_ASKED), proof, prover, log, listing)
-    original, read_at = StoredLog(source.s3, source.bucket, log_of(root), reads), datetime.now(UTC)
+    original = StoredLog(source.s3, source.bucket, log_of(root), reads)
+    read_at = source.read_at or datetime.now(UTC)
     objects = [found for page in source.s3.list(source.bucket, original.folder) for found in page.objects]
     original, there = replace(original, listed=objects), read_listing(objects, original.folder, folders_listed=True)
     said = _accepted(source, root, there)

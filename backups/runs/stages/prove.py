@@ -1,13 +1,11 @@
 """Last stage: what can be restored of each table of the source is proven and kept, and says how the run ended."""
 
 import io
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -34,8 +32,6 @@ from lake.points.topping_up import Topper
 PROVING = "Proves which versions of each table can be restored."
 MOST_SPANS = 100
 """Of the moments to which a table, or all of a run, can be restored."""
-AT_ONCE, AT_LEAST_EVERY = 200, 5.0
-"""Points that are stored together, and after how many seconds fewer are."""
 EARLIER = (
     "Version {version:,} could be restored from its own restore point when that was proven, at {at:%Y-%m-%d %H:%M} "
     "UTC. {since}"
@@ -62,32 +58,24 @@ def advance(work: Work) -> StageAnswer:
     plan, key = run.plan, run.plan.encryption_key
     keeper = Keeper(s3, place, source.bucket, key, plan.name, str(run.pk))
     wanted = ProofWanted(place, source.bucket, plan.name, str(run.pk), key, plan.objective_hours)
-    topper = _topper(work, place, source)
+    topper, was_open = _topper(work, place, source), _topped_up(run)["is_open"]
+
+    def here(roots: Sequence[str]) -> Generator[ProvenTable, None, None]:
+        _count(work, topper, is_open=True)
+        yield from prove_copy(s3, place, source.prefix, where, roots, keeper, topper)
+
     try:
-        here = partial(prove_copy, s3, place, source.prefix, where, keeper=keeper, topper=topper)
         with closing(proven_tables(left, here, work.pipeline, wanted)) as tables:
             try:
-                for proven in _batches(tables):
+                for proven in tables:
                     _store(work, proven)
                     work.show(Stage.PROVE, done=run.points.count(), total=len(roots))
             finally:
                 topper.stopped.set()  # what is being copied is waited for
     finally:
-        _count(work, topper, is_open=False)
+        _count(work, topper, is_open=was_open)
     states = Counter(run.points.values_list("state", flat=True).order_by())
     return _end(work, states, len(roots), _restorable(run, work.now()))
-
-
-def _batches(tables: Iterable[ProvenTable]) -> Iterator[list[ProvenTable]]:
-    """Some at a time, so that a person who cancels, or another job that holds the run, is soon heard."""
-    batch, since = list[ProvenTable](), time.monotonic()
-    for table in tables:
-        batch.append(table)
-        if len(batch) == AT_ONCE or time.monotonic() - since > AT_LEAST_EVERY:
-            yield batch
-            batch, since = [], time.monotonic()
-    if batch:
-        yield batch
 
 
 def _store(work: Work, proven: Sequence[ProvenTable]) -> None:
@@ -127,7 +115,6 @@ def _topper(work: Work, place: BucketPrefix, source: BucketPrefix) -> Topper:
     of_plan = (source.bucket, source.prefix, plan.storage_class, key, objective)
     topper = Topper(work.vault.s3, place, *of_plan, reckon, left)
     topper.objects, topper.usd = before["objects"], Decimal(before["usd"])
-    _count(work, topper, is_open=True)
     return topper
 
 

@@ -36,10 +36,10 @@ class Backup:
         for key, data in objects.items():
             self.lake.put(bucket, f"{prefix}{below}{key}", data, modified_at=time.time() - 3_600 * hours_ago)
 
-    def put_both(self, objects: dict[str, bytes], *, below: str = "") -> None:
+    def put_both(self, objects: dict[str, bytes], *, below: str = "", hours_ago: float = 0) -> None:
         """At the source and in the backup."""
         for copied in (False, True):
-            self.put(objects, copied=copied, below=below)
+            self.put(objects, copied=copied, below=below, hours_ago=hours_ago)
 
     def put_in_one_part(self, key: str, data: bytes) -> None:
         """Write an object of the vault as an upload of parts, which has an ETag of its own kind."""

@@ -12,6 +12,7 @@ from backups.contract import ObjectiveDocument
 from backups.declaration import PlanSection
 from backups.documents import objective_document
 from backups.models import RestorePoint, Run
+from backups.points import spreading
 from backups.runs.stages import prove
 from dashboard.declaration.reading import DeclarationError
 from dashboard.declaration.sections import DeclaredItem
@@ -149,7 +150,7 @@ def test_points_of_a_run_that_has_not_ended_lower_what_the_proof_before_it_tells
         checkpoint = {f"{LOG}{4:020d}.checkpoint.parquet": checkpoint_bytes()}
         backup.put(commit(4, add("part-4.parquet")) | checkpoint, copied=False)
     refuse(monkeypatch, "list", "InternalError", lambda _, prefix: prefix == f"z/{LOG}")
-    monkeypatch.setattr(prove, "AT_ONCE", 1)
+    monkeypatch.setattr(spreading, "AT_ONCE", 1)
 
     assert proven(copied_run(backup, ["t", "z/t"])).state == "running"
 

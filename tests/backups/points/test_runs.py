@@ -15,6 +15,7 @@ from django.urls import reverse
 from backups.contract import ProveJson
 from backups.documents import objective_document
 from backups.models import RestorePoint, Run, Stage
+from backups.points import spreading
 from backups.points.documents import point_document
 from backups.runs.stages import prove
 from dashboard.accounts.roles import Role
@@ -198,7 +199,7 @@ def test_a_run_that_an_older_release_planned_knows_no_tables_and_is_not_complete
 def test_a_worker_that_goes_on_does_not_prove_again_what_the_run_has_proven(backup, monkeypatch):
     for below in ("", "b/"):
         backup.put_both(appended(range(3)), below=below)
-    monkeypatch.setattr(prove, "AT_ONCE", 1)
+    monkeypatch.setattr(spreading, "AT_ONCE", 1)
     run = copied_run(backup, ["b/t", "t"])
     with monkeypatch.context() as trouble:
         refuse(trouble, "list", "InternalError", lambda _, prefix: prefix == LOG)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from backups.models import Run
+from backups.points import spreading
 from backups.runs.stages import prove
 from dashboard.jobs.context import JobCancelled
 from lake.aws.copying import Copy
@@ -217,12 +218,12 @@ def test_what_was_spent_is_counted_however_the_try_ends(behind, monkeypatch):
 
 
 def test_a_cancelled_run_copies_no_further_object(behind, copies, monkeypatch):
-    monkeypatch.setattr(prove, "AT_ONCE", 1)
+    monkeypatch.setattr(spreading, "AT_ONCE", 1)
     below = [f"n{number}/" for number in range(40)]
     for one in below:
         put_long_ago(behind, {f"{one}{key}": data for key, data in appended(range(5)).items()})
     toppers: list[Topper] = []
-    before(monkeypatch, prove, "prove_copy", lambda *_, topper, **more: toppers.append(topper))
+    before(monkeypatch, prove, "prove_copy", lambda *words: toppers.append(words[-1]))
     before(monkeypatch, prove, "_store", cancel)
     run = copied_run(behind, [f"{one}t" for one in below])
     proven(run)
@@ -237,7 +238,7 @@ def cancel(*_: Any) -> None:
 
 def test_what_was_under_way_when_the_run_was_stopped_goes_no_step_further(behind, copies, monkeypatch):
     toppers: list[Topper] = []
-    before(monkeypatch, prove, "prove_copy", lambda *_, topper, **more: toppers.append(topper))
+    before(monkeypatch, prove, "prove_copy", lambda *words: toppers.append(words[-1]))
     before(monkeypatch, topping_up, "copy_object", lambda *_: toppers[0].stopped.set())
     [point] = proven(copied_run(behind)).points.all()
     assert (point.version, len(copies) <= 2) == (2, True)

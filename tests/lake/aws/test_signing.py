@@ -57,6 +57,8 @@ ORIGINS = (
     "https://lake.s3.eu-west-1.amazonaws.com",
     "http://127.0.0.1:5000",
     "https://MinIO.example:443",
+    "http://MinIO.example:09000",
+    "https://s3:",
     "http://s3:443",
     "http://[::1]:80",
 )
