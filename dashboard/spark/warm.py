@@ -14,7 +14,7 @@ from django.conf import settings
 
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
-from lake.aws.access import Lake, open_lake
+from lake.aws.access import Lake
 from lake.spark import archive
 from lake.spark.client import SparkWorker
 from lake.spark.deployment import read_extra_jars, read_master
@@ -91,11 +91,9 @@ def _endpoint(connection: Connection, lake: Lake, region: str) -> LakeEndpoint:
 
 def _credentials(connection: Connection, lake: Lake) -> Credentials | None:
     """Keys that only Levee has: the sandbox's, or those of an assumed role. Otherwise Spark's own AWS chain counts."""
-    access = lake_access(connection)
-    if connection.role_arn:
-        with open_lake(access) as fresh:  # the keys of `lake` may end before those of a worker may
-            return Credentials(*fresh.keys())
-    return Credentials(*lake.keys()) if access.static_credentials else None
+    if connection.role_arn or lake_access(connection).static_credentials:
+        return Credentials(*lake.keys())
+    return None
 
 
 spark = WarmWorker()

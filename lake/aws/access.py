@@ -48,9 +48,10 @@ class Lake:
     def keys(self) -> tuple[str, str, str]:
         """Key id, secret and session token ("" for a lasting key) that sign now. Raises AwsError without credentials.
 
-        For another program on this machine that talks to the same lake; those of a role last at most an hour.
+        For another program on this machine that talks to the same lake; a role is taken for it, for an hour.
         """
-        frozen = self._credentials.frozen()
+        source = self._credentials
+        frozen = source.taken_now() if isinstance(source, RoleCredentials) else source.frozen()
         return str(frozen.access_key), str(frozen.secret_key), str(frozen.token or "")
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import botocore.credentials
 import botocore.session
+from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError
 
 from lake.aws.errors import AwsError
@@ -71,6 +72,11 @@ class RoleCredentials:
 
     def frozen(self) -> Any:
         return _freeze(self._renewed)
+
+    def taken_now(self) -> Any:
+        """Keys that last the whole hour, as the botocore ReadOnlyCredentials. Raises AwsError."""
+        said = self._assume()
+        return ReadOnlyCredentials(said["access_key"], said["secret_key"], said["token"])
 
     def _assume(self) -> dict[str, str]:
         # A refusal is kept: hundreds of tables would each ask again, one after another.

@@ -84,6 +84,13 @@ def test_a_role_is_taken_anew_before_it_ends(stub):
     assert [signer(heard) for heard in stub.heard] == ["key", "ASIAFIRST", "key", "ASIASECOND"]
 
 
+def test_another_program_gets_keys_of_a_role_that_were_taken_for_it(stub):
+    stub.play(assumed(60, "ASIAFIRST"), OBJECT, assumed(60, "ASIASECOND"))
+    with quick(stub.url, role_arn=ROLE) as lake:
+        lake.s3.get("lake", "k")
+        assert lake.keys() == ("ASIASECOND", "s+/=", "tok&en")
+
+
 def test_a_refused_role_names_the_missing_permission_and_is_asked_for_once(stub):
     said = "User: arn:aws:iam::1:user/u is not authorized to perform: sts:AssumeRole on resource: " + ROLE
     stub.play(

@@ -15,6 +15,7 @@ BOUNDED = {
     "planned.planned_files": "a row for each file of up to a million objects",
     "manifests.write_manifests": "a row for each manifest of up to a million objects",
     "backup_copy.run": "a row for each task",
+    "backup_prove.run": "a row for each of a few hundred tables",
     "backup_reconcile.groups_of": "a row for each outcome and error code",
 }
 
