@@ -33,6 +33,7 @@ NOT_ASKED = AcceptedCommits(None, not_known="DynamoDB was not asked.")
 TABLES_AT_ONCE = 8
 READS_AT_ONCE = 32
 REQUESTS_AT_ONCE = TABLES_AT_ONCE + READS_AT_ONCE
+Listed = TypeVar("Listed")
 Proven = TypeVar("Proven")
 
 
@@ -79,7 +80,7 @@ def prove_copy(
             found = _topped_up(found, topper, s3, source, size_of, found.original)
         return _finished(found, keeper)
 
-    yield from _each(s3, place, prove, roots)
+    yield from _each(lambda root: read_copy(s3, place, _below(root)), prove, roots)
 
 
 class _LiesElsewhere(Exception):
@@ -102,8 +103,12 @@ def prove_below(
     def elsewhere(_: str) -> int | None:
         raise _LiesElsewhere
 
-    def prove(root: str, copy: BackupObjects, reads: ThreadPoolExecutor) -> ProvenTable | None:
-        if until and datetime.now(UTC) >= until:
+    def listed(root: str) -> BackupObjects | None:
+        is_late = until is not None and datetime.now(UTC) >= until
+        return None if is_late else read_copy(s3, place, _below(root))
+
+    def prove(root: str, copy: BackupObjects | None, reads: ThreadPoolExecutor) -> ProvenTable | None:
+        if copy is None:
             return None
         try:
             found = _prove(s3, copy, root, partial(_size, copy, root, elsewhere), source, reads)
@@ -114,21 +119,18 @@ def prove_below(
         except _LiesElsewhere:
             return None
 
-    return _each(s3, place, prove, roots)
+    return _each(listed, prove, roots)
 
 
 def _each(
-    s3: S3,
-    place: BucketPrefix,
-    prove: Callable[[str, BackupObjects, ThreadPoolExecutor], Proven],
-    roots: Iterable[str],
+    listed: Callable[[str], Listed], prove: Callable[[str, Listed, ThreadPoolExecutor], Proven], roots: Iterable[str]
 ) -> Generator[Proven | ProvenTable, None, None]:
-    """What `prove` says of each, several at once. What S3 refuses of one is that one's problem, but for the listing of
-    the backup: without that nothing is known of it."""
+    """What `prove` says of each as it was `listed`, several at once. What S3 refuses of one is that one's problem, but
+    for the listing of the backup: without that nothing is known of it."""
     with ThreadPoolExecutor(READS_AT_ONCE) as reads, ThreadPoolExecutor(TABLES_AT_ONCE) as tables:
 
         def guarded(root: str) -> Proven | ProvenTable:
-            copy = read_copy(s3, place, _below(root))
+            copy = listed(root)
             try:
                 return prove(root, copy, reads)
             except AwsError as error:
