@@ -27,10 +27,10 @@ def signed_headers(
     keys: Any,
     now: datetime,
 ) -> dict[str, str]:
-    """The headers, and those that sign them and what else is sent, with botocore's ReadOnlyCredentials, at a UTC time.
+    """The headers of a request with those that sign it: `keys` are botocore's ReadOnlyCredentials, `now` is UTC.
 
-    `path_and_query` is percent-encoded as it is sent. Of S3 alone the path may be another than "/": for others, a
-    signature has it encoded twice.
+    `path_and_query` is percent-encoded, as it is sent. For another service than S3 the path has to be "/": of any other
+    its signature would need a second encoding.
     """
     time, digest = now.strftime("%Y%m%dT%H%M%SZ"), hashlib.sha256(body).hexdigest() if body else NO_BODY
     signed = {**headers, "X-Amz-Date": time}

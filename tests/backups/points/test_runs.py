@@ -237,6 +237,16 @@ def test_a_plan_of_a_part_of_a_bucket_proves_what_lies_there(backup):
     assert [(point.table, point.state) for point in run.points.all()] == [(f"s3a://{backup.source}/a/t", "proven")]
 
 
+def test_a_file_that_lies_outside_of_the_plan_s_part_is_looked_for_by_itself(backup):
+    backup.put_both({"b/part.parquet": b"x" * 500})
+    shared = add(f"s3a://{backup.source}/b/part.parquet")
+    backup.put_both({f"{LOG}{0:020d}.json": first_commit_bytes(), **commit(1, shared)}, below="a/")
+    backup.plan.source = f"s3a://{backup.source}/a/"
+    backup.plan.save()
+    [point] = proven(copied_run(backup, ["a/t"])).points.all()
+    assert (point.state, point.version, bool(point.proof)) == ("proven", 1, True)
+
+
 def test_a_log_that_lies_in_an_archive_of_the_backup_is_read_at_the_source(backup, monkeypatch):
     backup.put_both(appended(range(3)))
     refuse(monkeypatch, "get", "InvalidObjectState", lambda bucket, key: bucket == backup.vault and LOG in key)
