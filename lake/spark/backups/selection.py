@@ -35,7 +35,8 @@ def without_pool(laned: Any, pool: Any, *, lanes: Sequence[str]) -> Any:
         & same(sql.col("size"), sql.col("pool_size"))
         & same(sql.col("etag"), sql.col("pool_etag"))
     )
-    joined = left.join(right.hint("shuffle_hash"), matches, "left")
+    # The hash table is of the source's objects, whose number is known: a pool may hold many times as many.
+    joined = left.hint("shuffle_hash").join(right, matches, "left")
     there = sql.col("pool_key").isNotNull() & sql.col("lane").isin(*lanes) & ~is_log(sql.col("key"))
     lane = sql.when(there, sql.lit("already_there")).otherwise(sql.col("lane"))
     return joined.withColumn("lane", lane).drop("_hash", "_pool_hash", "pool_key", "pool_size", "pool_etag")

@@ -6,13 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lake.spark.backups.places import slots
 from lake.spark.errors import SparkRefused
 
 PARTITIONS = 64
 LEAST_PARTITIONS = 4
-ROWS_PER_PARTITION = 120_000
+ROWS_PER_PARTITION, LEAST_ROWS = 120_000, 10_000
+ROWS_AT_ONCE = 400_000
+"""What the tasks of one machine may join at once: the build side of a hash join does not spill, and of so many rows two
+fit into a heap of 1 GB."""
 BULK = {
-    # Small partitions keep the build side of a hash join, which does not spill, within a heap of 1 GB.
     "spark.sql.shuffle.partitions": str(PARTITIONS),
     # It would put them together until there are as few as cores; and of few stages, known before, none is improved by
     # being planned anew when another ends.
@@ -49,8 +52,13 @@ def require_room(spark: Any, objects: int) -> None:
 
 
 def divide(spark: Any, rows: int) -> None:
-    """While BULK is set: let joins of about so many rows have partitions that are small enough."""
-    spark.conf.set("spark.sql.shuffle.partitions", str(max(LEAST_PARTITIONS, -(-rows // ROWS_PER_PARTITION))))
+    """While BULK is set: let joins of about so many rows have partitions that are small enough.
+
+    A task holds what it has joined until it ends: none may take several of these partitions.
+    """
+    at_once = slots(spark) if spark.conf.get("spark.master", "").startswith("local") else 1
+    each = max(LEAST_ROWS, min(ROWS_PER_PARTITION, ROWS_AT_ONCE // at_once))
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(LEAST_PARTITIONS, -(-rows // each))))
 
 
 @contextmanager

@@ -136,14 +136,15 @@ def _written(
 
     Where every object is copied, tasks read, work and write by themselves; a choice among them takes Spark's joins.
     """
-    params, tasks = work.params, _tasks(roots.objects, work.parallel)
+    params = work.params
     lanes = with_lanes(work.cut_off, int(params.get("copy_limit") or COPY_LIMIT))
     laned = then(_reading(work, source, COLUMNS), with_tables(work.access, roots), lanes)
     chooses = {params.get("selection"), params.get("files")} & {"incremental", "live"}
     if params.get("retry") or not chooses:
         report.step("Select what to copy")
         alone = then(laned, write_planned(planning))
-        return run_tasks(work.spark, balanced(source.shares, tasks), alone, WRITTEN), {}
+        tasks = balanced(source.shares, _tasks(roots.objects, work.parallel))
+        return run_tasks(work.spark, tasks, alone, WRITTEN), {}
     require_room(work.spark, roots.objects)
     divide(work.spark, roots.objects)
     selected, told_live = run_tasks(work.spark, _few(work, source), laned, PLANNED), dict[str, object]()
@@ -155,7 +156,7 @@ def _written(
     if "incremental" in chooses:
         selected = without_pool(selected, _pool(work), lanes=LANES)
     report.step("Select what to copy")
-    return selected.coalesce(tasks).mapInArrow(write_planned(planning), WRITTEN), told_live
+    return selected.mapInArrow(write_planned(planning), WRITTEN), told_live
 
 
 def _few(work: _Work, source: InventoryFiles) -> list[list[Share]]:

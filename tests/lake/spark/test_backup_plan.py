@@ -2,9 +2,19 @@
 
 import pytest
 
+from lake.spark.backups.tuning import BULK, set_while
 from tests.lake.spark.backupground import HOSTILE, Ground
+from tests.lazily import lazily
+
+without_pool = lazily("lake.spark.backups.selection", "without_pool")
 
 pytestmark = pytest.mark.spark
+
+OBJECT = (
+    "concat('lake/orders/day=2026-11-20/part-', id, '-c000.snappy.parquet') as key",
+    "id as size",
+    "md5(cast(id as string)) as etag",
+)
 
 
 def planned_keys(ground: Ground, said) -> list[str]:
@@ -36,6 +46,19 @@ def test_what_the_pool_has_is_left_out_but_never_the_log(ground) -> None:
     said = ground.run("backup_plan", ground.params(selection="incremental"))
     assert planned_keys(ground, said) == sorted([HOSTILE[0], changed, missing])
     assert (said["listed"], said["already_there"]) == (len(HOSTILE), len(HOSTILE) - 3)
+    # A file of each lane from each partition that has any: a task of several would hold in memory what each has joined.
+    assert len(said["facts"]["planned"]["files"]) > len({"copy", "already_there"})
+
+
+@pytest.mark.slow
+def test_a_pool_may_hold_more_than_memory_does(spark_lake) -> None:
+    """Two million objects a partition, where a task has some 200 MB."""
+    spark = spark_lake.spark
+    objects = spark.range(100, numPartitions=1).selectExpr(*OBJECT, "'copy' as lane")
+    there = spark.range(50, 4_000_000, numPartitions=2).selectExpr(*OBJECT).toDF("pool_key", "pool_size", "pool_etag")
+    with set_while(spark, BULK | {"spark.sql.shuffle.partitions": "2"}):
+        lanes = without_pool(objects, there, lanes=["copy"]).groupBy("lane").count().collect()
+    assert {row["lane"]: row["count"] for row in lanes} == {"copy": 50, "already_there": 50}
 
 
 def test_only_the_plans_prefix_is_planned(ground) -> None:
