@@ -4,7 +4,16 @@ import argparse
 import subprocess
 import sys
 
-BENCHMARKS = ("backup_copy", "backup_plan", "backup_reconcile", "lists", "observation", "proof_fleet", "restorable")
+BENCHMARKS = (
+    "backup_copy",
+    "backup_plan",
+    "backup_reconcile",
+    "lists",
+    "observation",
+    "proof_fleet",
+    "proof_share",
+    "restorable",
+)
 
 
 def main() -> int:

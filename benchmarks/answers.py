@@ -65,6 +65,22 @@ def copying(files: Answer, bucket: str, count: Any) -> Answer:
     return answer
 
 
+def stored(request: Request, body: bytes | None, etag: str = ETAG) -> bytes:
+    """An object of that body, or the part of it that a Range asks for; None for one that is not there."""
+    if body is None:
+        return respond(404, b"<Error><Code>NoSuchKey</Code><Message>NoSuchKey</Message></Error>")
+    facts = FACTS.replace(ETAG, etag)
+    if request.method == "HEAD":
+        return respond(200, more=f"{facts}Content-Length: {len(body)}\r\n")
+    part = RANGE.fullmatch(request.headers.get("range", ""))
+    if part is None:
+        return respond(200, body, more=facts)
+    first = int(part[1]) if part[1] else max(0, len(body) - int(part[2]))
+    last = min(int(part[2]), len(body) - 1) if part[1] and part[2] else len(body) - 1
+    where = f"Content-Range: bytes {first}-{last}/{len(body)}\r\n"
+    return respond(206, body[first : last + 1], more=facts + where)
+
+
 def _object(request: Request, file: Path) -> bytes:
     """An object, or the part of it that a Range asks for; of a bucket's settings nothing is known."""
     if not file.is_file():

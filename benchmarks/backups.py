@@ -84,6 +84,11 @@ def _make(home: Path, rows: int) -> None:
         for number, first in enumerate(range(0, rows, step)):
             query = _OBJECTS.format(source=SOURCE, tables=TABLES, first=first, last=min(rows, first + step))
             database.execute(f"copy ({query}) to '{home}/data/{number}.parquet' (compression snappy)")
+    write_manifest(home)
+
+
+def write_manifest(home: Path) -> None:
+    """That of an inventory whose files lie in the folder."""
     files = [
         {"key": f"{home.name}/data/{path.name}", "size": path.stat().st_size, "MD5checksum": _md5(path)}
         for path in sorted((home / "data").iterdir())

@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, unquote
 
 import deltalake
 
-from benchmarks.answers import MODIFIED_XML, NAMESPACE, RANGE
+from benchmarks.answers import MODIFIED_XML, NAMESPACE, stored
 from benchmarks.backups import levee_spark, run_job
 from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.restorable import write_log
@@ -153,24 +153,10 @@ def _answers(objects: Mapping[str, bytes], sizes: Mapping[str, int], count: Any)
             head = f"{encoded}<IsTruncated>{str(more).lower()}</IsTruncated><KeyCount>{len(page)}</KeyCount>{token}"
             body = f"<ListBucketResult {NAMESPACE}>{head}{''.join(lines[key] for key in page)}</ListBucketResult>"
             return respond(200, body.encode())
-        return _object(request, objects.get(unquote(path).removeprefix(f"/{BUCKET}/")), etags)
+        found = objects.get(unquote(path).removeprefix(f"/{BUCKET}/"))
+        return stored(request, found, etags[found] if found is not None else "")
 
     return answer
-
-
-def _object(request: Request, body: bytes | None, etags: Mapping[bytes, str]) -> bytes:
-    if body is None:
-        return respond(404, b"<Error><Code>NoSuchKey</Code><Message>NoSuchKey</Message></Error>")
-    facts = f'ETag: "{etags[body]}"\r\nLast-Modified: Fri, 20 Nov 2026 10:00:00 GMT\r\n'
-    if request.method == "HEAD":
-        return respond(200, more=f"{facts}Content-Length: {len(body)}\r\n")
-    part = RANGE.fullmatch(request.headers.get("range", ""))
-    if part is None:
-        return respond(200, body, more=facts)
-    first = int(part[1]) if part[1] else max(0, len(body) - int(part[2]))
-    last = min(int(part[2]), len(body) - 1) if part[1] and part[2] else len(body) - 1
-    where = f"Content-Range: bytes {first}-{last}/{len(body)}\r\n"
-    return respond(206, body[first : last + 1], more=facts + where)
 
 
 if __name__ == "__main__":
