@@ -1,7 +1,7 @@
 """What the server of the benchmarks answers: objects that are files of this machine, items, and copies of nothing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -69,16 +69,7 @@ def stored(request: Request, body: bytes | None, etag: str = ETAG) -> bytes:
     """An object of that body, or the part of it that a Range asks for; None for one that is not there."""
     if body is None:
         return respond(404, b"<Error><Code>NoSuchKey</Code><Message>NoSuchKey</Message></Error>")
-    facts = FACTS.replace(ETAG, etag)
-    if request.method == "HEAD":
-        return respond(200, more=f"{facts}Content-Length: {len(body)}\r\n")
-    part = RANGE.fullmatch(request.headers.get("range", ""))
-    if part is None:
-        return respond(200, body, more=facts)
-    first = int(part[1]) if part[1] else max(0, len(body) - int(part[2]))
-    last = min(int(part[2]), len(body) - 1) if part[1] and part[2] else len(body) - 1
-    where = f"Content-Range: bytes {first}-{last}/{len(body)}\r\n"
-    return respond(206, body[first : last + 1], more=facts + where)
+    return _read(request, len(body), lambda first, end: body[first:end], etag)
 
 
 def _object(request: Request, file: Path) -> bytes:
@@ -87,17 +78,26 @@ def _object(request: Request, file: Path) -> bytes:
         code = "NoSuchKey" if "?" not in request.target else "NotImplemented"
         text = f"<Error><Code>{code}</Code><Message>{code}</Message></Error>"
         return respond(404 if code == "NoSuchKey" else 501, b"" if request.method == "HEAD" else text.encode())
-    size = file.stat().st_size
+
+    def bytes_of(first: int, end: int) -> bytes:
+        with file.open("rb") as opened:
+            opened.seek(first)
+            return opened.read(end - first)
+
+    return _read(request, file.stat().st_size, bytes_of, ETAG)
+
+
+def _read(request: Request, size: int, bytes_of: Callable[[int, int], bytes], etag: str) -> bytes:
+    """An object of `size` bytes, or what a Range asks for; `bytes_of` are those from one place up to another."""
+    facts = FACTS.replace(ETAG, etag)
     if request.method == "HEAD":
-        return respond(200, more=f"{FACTS}Content-Length: {size}\r\n")
+        return respond(200, more=f"{facts}Content-Length: {size}\r\n")
     asked = RANGE.fullmatch(request.headers.get("range", ""))
     if asked is None:
-        return respond(200, file.read_bytes(), more=FACTS)
+        return respond(200, bytes_of(0, size), more=facts)
     first = int(asked[1]) if asked[1] else max(0, size - int(asked[2]))
     end = min(int(asked[2]) + 1, size) if asked[1] and asked[2] else size
-    with file.open("rb") as opened:
-        opened.seek(first)
-        return respond(206, opened.read(end - first), more=f"{FACTS}Content-Range: bytes {first}-{end - 1}/{size}\r\n")
+    return respond(206, bytes_of(first, end), more=f"{facts}Content-Range: bytes {first}-{end - 1}/{size}\r\n")
 
 
 def _listing(bucket: Path, asked: Mapping[str, str]) -> bytes:

@@ -6,7 +6,6 @@ tables, which it would take to their coordinator: these have no deletion vectors
 """
 
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from coordinator.models import CommitStore
 from dashboard.connections.models import Connection
 from lake.delta.replay import usable_checkpoints
+from lake.spark.backups.tuning import set_while
 from lake.spark.sql import delta_path
 from sandbox.coordinated import take_back_backfill
 from sandbox.ground import DELTA_COMMITS
@@ -47,7 +47,6 @@ CHANGES = (
     "OPTIMIZE {t}",
     "VACUUM {t} RETAIN 0 HOURS",
 )
-LOOSE = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
 
 
 class SparkSource:
@@ -61,8 +60,7 @@ class SparkSource:
         self._create()
 
     def step(self) -> None:
-        others = (self._restore, self._clean_up_log, self._create)
-        others = others[:1] if self.is_coordinated else others
+        others = (self._restore, self._clean_up_log, self._create)[: 1 if self.is_coordinated else 3]
         if self.chance.random() < 0.2:
             self.chance.choice(others)()
         else:
@@ -120,9 +118,8 @@ class SparkSource:
     def _note(self) -> None:
         """Keep what the newest version holds. VACUUM makes two that change nothing; what changes nothing makes none."""
         newest = self.lake.sql(f"DESCRIBE HISTORY {delta_path(self.uri)} LIMIT 1")[0]["version"]
-        rows = ids(self.lake, self.uri)
-        for version in range(max(self.rows, default=-1) + 1, newest + 1):
-            self.rows[version] = rows
+        new = range(max(self.rows, default=-1) + 1, newest + 1)
+        self.rows |= dict.fromkeys(new, ids(self.lake, self.uri))
 
     def _forget(self) -> None:
         self.lake.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
@@ -150,10 +147,7 @@ def logs(pool: dict[str, bytes], there: dict[str, bytes], version: int) -> Itera
 
 def rows_of_files(objects: dict[str, bytes], folder: Path, version: int) -> list[int] | None:
     """The rows of the files that deltalake lists, which reads no table with the features of coordinated ones itself."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for key, data in objects.items():
-        (folder / key).parent.mkdir(parents=True, exist_ok=True)
-        (folder / key).write_bytes(data)
+    model.lay_out(objects, folder)
     try:
         table = deltalake.DeltaTable(str(folder / "t"))
         if table.version() != version:
@@ -183,13 +177,19 @@ class Reader:
             return None
 
 
+@pytest.fixture
+def chance(spark_lake: SparkLake, seed: int) -> Iterator[random.Random]:
+    """What the seed draws; the session that tests share has its settings as before afterwards."""
+    chance, delta = random.Random(seed), "spark.databricks.delta"
+    drawn = {f"{delta}.checkpoint.partSize": str(chance.choice([2, 1000]))}
+    with set_while(spark_lake.spark, {f"{delta}.retentionDurationCheck.enabled": "false", **drawn}):
+        yield chance
+
+
 @pytest.mark.parametrize("seed", [*map(slowly, range(8))])
 def test_what_runs_claim_of_spark_s_tables_opens_with_the_rows_of_the_source_and_nothing_else_does(
-    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chance: Any, seed: int
 ) -> None:
-    chance = random.Random(seed)
-    for name, value in {**LOOSE, "spark.databricks.delta.checkpoint.partSize": str(chance.choice([2, 1000]))}.items():
-        spark_lake.spark.conf.set(name, value)
     prod = Connection.objects.get(name="prod")
     CommitStore.objects.create(connection=prod, name=DELTA_COMMITS, kind=CommitStore.Kind.COMMIT_COORDINATOR)
     source = SparkSource(spark_lake, backup.source, chance)
@@ -204,9 +204,7 @@ def test_what_runs_claim_of_spark_s_tables_opens_with_the_rows_of_the_source_and
             source.wait_in_the_coordinator()
         model.back_up(pool, source, stale | (source.objects() if chance.random() < 0.5 else {}), chance)
         backup.put(pool, copied=True)
-
         [point] = proven(copied_run(backup)).points.filter(earlier="")
-
         there = source.objects()
         claimed = [version for first, last in point.ranges for version in range(first, last + 1)]
         unpublished = {one["version"] for one in point.unpublished}

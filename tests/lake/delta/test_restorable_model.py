@@ -122,12 +122,17 @@ def back_up(pool: Objects, source: Source, stale: Objects, chance: random.Random
             pool[key] = now[key]
 
 
-def opened(objects: Objects, folder: Path) -> tuple[int, list[int]] | None:
-    """Version and rows of a table of these objects, None where it does not open."""
+def lay_out(objects: Objects, folder: Path) -> None:
+    """Let the folder hold these objects and nothing else."""
     shutil.rmtree(folder, ignore_errors=True)
     for key, data in objects.items():
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / key).write_bytes(data)
+
+
+def opened(objects: Objects, folder: Path) -> tuple[int, list[int]] | None:
+    """Version and rows of a table of these objects, None where it does not open."""
+    lay_out(objects, folder)
     try:
         table = deltalake.DeltaTable(str(folder / "t"))
         return table.version(), ids_of(table)
