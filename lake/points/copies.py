@@ -67,7 +67,7 @@ def _listed(s3: S3, place: BucketPrefix, within: str) -> Iterator[tuple[str, Obj
     for page in s3.list(place.bucket, place.prefix + within):
         for found in page.objects:
             key = found.key[len(place.prefix) :]
-            if not key.startswith(POINTS):
+            if f"/{POINTS}" not in f"/{key}":
                 yield key, found
 
 

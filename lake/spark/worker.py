@@ -42,6 +42,7 @@ JOBS: dict[str, Any] = {
         "create_table",
         "drop_coordinated_commits",
         "enable_coordinated_commits",
+        "read_table",
         "rehearse",
         "remove_leftover_feature",
     )
