@@ -10,6 +10,7 @@ BENCHMARKS = (
     "backup_reconcile",
     "lists",
     "observation",
+    "opened_in_place",
     "proof_fleet",
     "proof_share",
     "restorable",

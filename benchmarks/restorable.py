@@ -50,9 +50,9 @@ def main() -> None:
         print(f"walking back through all of them with deltalake: about {walked / min(laps[WHOLE]):.0f}x")
 
 
-def write_log(log: Path, added: Sequence[int], checkpoints: Collection[int]) -> dict[str, int]:
+def write_log(log: Path, added: Sequence[int], checkpoints: Collection[int], size: int | None = None) -> dict[str, int]:
     """Write the log of a table that only grows, by so many files with each version, and checkpoints of some of these.
-    Returns the bytes of each data file."""
+    Returns the bytes of each data file, which is `size` where that is given."""
     log.mkdir()
     sizes: dict[str, int] = {}
     for version, files in enumerate(added):
@@ -64,7 +64,7 @@ def write_log(log: Path, added: Sequence[int], checkpoints: Collection[int]) -> 
             rows.append({"metaData": {"id": "benchmark", "schemaString": schema, "createdTime": 0, **kind}})
         for _ in range(files):
             path = f"part-{len(sizes):05d}-7426a6d4-0b3c-4f6e-9b9a-2f3d4c5b6a71.c000.snappy.parquet"
-            sizes[path] = 100_000 + len(sizes)
+            sizes[path] = 100_000 + len(sizes) if size is None else size
             add = {"path": path, "size": sizes[path], "partitionValues": {}, "modificationTime": 0, "dataChange": True}
             rows.append({"add": {**add, "stats": _STATS}})
         (log / commit_name(version)).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
