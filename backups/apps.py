@@ -24,7 +24,11 @@ class BackupsConfig(AppConfig):
         from dashboard.jobs import registry
 
         registry.in_modules.name(
-            "backups.inventory_setup", "backups.jobs", "backups.points.jobs", "backups.policies.preflight"
+            "backups.inventory_setup",
+            "backups.jobs",
+            "backups.points.jobs",
+            "backups.policies.preflight",
+            "backups.restores.jobs",
         )
         register_addresses()
         search.in_modules.name("backups.search")

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, TypedDict
 
+from changes.commands import JobDocument
+from changes.documents import PlanDocument, RefusalDocument
+
 Usd = Annotated[float | None, 0.25]
 RunStateWord = Annotated[str, "running | waiting_for_approval | complete | complete_with_gaps | failed | cancelled | …"]
 Objects = Annotated[
@@ -251,3 +254,70 @@ class ProveJson(TypedDict):
     """`prove URI --json` and `backup points --json`."""
 
     points: list[PointJson]
+
+
+class ReadBy(TypedDict):
+    """A restored table as one engine reads it; all is null where it did not, for the `reason`. `schema_equal` is about
+    names and types of columns."""
+
+    version: Annotated[int | None, 41]
+    files: Annotated[int | None, 460]
+    rows: Annotated[int | None, 9000]
+    schema_equal: bool | None
+    reason: Annotated[str, ""]
+
+
+class ProvenState(TypedDict):
+    version: Annotated[int, 41]
+    files: Annotated[int, 460]
+    bytes: Annotated[int, 123456]
+
+
+class Verified(TypedDict):
+    """What was proven, and what each engine reads."""
+
+    expected: ProvenState
+    spark: ReadBy
+    deltalake: ReadBy
+
+
+class Ways(TypedDict):
+    """Lines that open a table; "" for an engine that did not read it."""
+
+    sql: Annotated[str, "SELECT * FROM delta.`s3a://vault/lake/_levee/points/lake/orders/@open/41-6a0c3f5e9d1b7284`"]
+    pyspark: Annotated[str, 'spark.read.format("delta").load("s3a://vault/…")']
+    deltalake: Annotated[str, 'QueryBuilder().register("t", DeltaTable("s3a://vault/…")).execute("…")']
+
+
+class RestorePlan(PlanDocument):
+    """A plan with what it writes: `objects` of `bytes`, for `cost`. The last restore of this table took `seconds`, null
+    where there was none."""
+
+    objects: Annotated[int, 3]
+    bytes: Annotated[int, 48211]
+    cost: Annotated[str, "0.000015"]
+    seconds: Annotated[int | None, 4]
+
+
+class RestoreJob(JobDocument):
+    """The job that restored; `verified` is null until readers have opened the table, `ways` where it is not what was
+    proven."""
+
+    seconds: Annotated[float | None, 4.2]
+    verified: Verified | None
+    ways: Ways | None
+
+
+class TableRestoreJson(TypedDict):
+    """`restore --json`. `point` is the id of the restore point, `document` the one that leads to `version`; `job` is
+    null without `--apply`."""
+
+    table: Annotated[str, "s3a://lake/orders"]
+    point: Annotated[str, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
+    document: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@41-04d7a2c95be81f36.json"]
+    version: Annotated[int | None, 41]
+    kind: Annotated[str, "instant"]
+    to: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@open/41-6a0c3f5e9d1b7284"]
+    plan: RestorePlan | None
+    refusal: RefusalDocument | None
+    job: RestoreJob | None

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
-from backups.models import Plan, Run, RunState
+from backups.models import Plan, RestorePoint, Run, RunState
 from dashboard.accounts.scope import owned_by
 from dashboard.web.navigation import Counted, NavItem, register
 
@@ -17,7 +17,7 @@ _LOUD = {state.value: state.value for state in (RunState.WAITING_FOR_APPROVAL, R
 def register_addresses() -> None:
     """Register the entries of the navigation, and whose things the addresses of these pages name."""
     register(NavItem("Protection", "Backups", "backups", "i-shield", 10, COUNTED))
-    owned_by(plan_name=_of_plan, run_id=_of_run)
+    owned_by(plan_name=_of_plan, run_id=_of_run, point_id=_of_point)
 
 
 def _by_newest_run(connection_id: int | None) -> "QuerySet[Plan, Any]":
@@ -34,6 +34,11 @@ COUNTED = Counted(_by_newest_run, _LOUD)
 
 def _of_plan(name: str) -> Iterable[int | None]:
     found = Plan.objects.filter(name=name).values_list("connection_id", "vault_connection_id")
+    return [number for pair in found for number in pair]
+
+
+def _of_point(point_id: UUID) -> Iterable[int | None]:
+    found = RestorePoint.objects.filter(pk=point_id).values_list("plan__connection_id", "plan__vault_connection_id")
     return [number for pair in found for number in pair]
 
 

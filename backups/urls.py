@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from backups.views import plans, runs
+from backups.views import plans, restores, runs
 
 urlpatterns = [
     path("", plans.status, name="backups"),
@@ -15,6 +15,8 @@ urlpatterns = [
     path("plans/<slug:plan_name>/inventory/", plans.set_up_inventory, name="backup-plan-inventory"),
     path("plans/<slug:plan_name>/run/", plans.run_now, name="backup-plan-run"),
     path("plans/<slug:plan_name>/switch/", plans.switch, name="backup-plan-switch"),
+    path("points/<uuid:point_id>/restore/", restores.start, name="backup-restore"),
+    path("points/<uuid:point_id>/restore/<uuid:job_id>/", restores.plan, name="backup-restore-plan"),
     path("runs/<uuid:run_id>/", runs.run, name="backup-run"),
     path("runs/<uuid:run_id>/failures.csv", runs.failures, name="backup-run-failures"),
     path("runs/<uuid:run_id>/approve/", runs.approve, name="backup-run-approve"),

@@ -22,6 +22,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Backups": {
         "backup": "Show backup plans and their runs; start, approve, stop and repeat runs.",
+        "restore": "Open a version of a table where it lies in its backup, with --apply.",
         "prove": "Say which versions of which tables a backup restores, Levee's or not.",
     },
     "The console": {
@@ -52,6 +53,7 @@ ON_PAGES: Mapping[str, str] = {
     "table-commit": "table {table.uri}",
     "table-entries": "table {table.uri}",
     "table-rescue": "rescue list --table={table.uri}",
+    "backup-restore": "restore {point.pk} --instant",
     "table-writers": "commits conf {table.uri} --mechanism={chosen_mechanism} --release={chosen_release}",
     "table-doctor": "doctor - --table={table.uri}",
     "table-repair": "repair {table.uri} --finding={page.subject.code} --version={page.subject.version}",

@@ -44,6 +44,7 @@ PERMISSIONS: dict[str, Role] = {
     "backup.plan": Role.ADMIN,
     "backup.preflight": Role.OPERATOR,
     "backup.prove": Role.OPERATOR,
+    "backup.restore": Role.OPERATOR,
     "backup.run": Role.OPERATOR,
     "backup.approve": Role.OPERATOR,
     "backup.cancel": Role.OPERATOR,

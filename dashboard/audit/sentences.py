@@ -29,6 +29,7 @@ ACTS = {
     "backup.preflight": "Check the permissions of the backup plan",
     "backup.prove": "Prove what can be restored from",
     "backup.reject": "Reject the backup",
+    "backup.restore": "Restore",
     "backup.run": "Run the backup",
     "bucket.change": "Change the bucket",
     "bucket.change-losing": "Change, at a risk of loss, the bucket",

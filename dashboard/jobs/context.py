@@ -68,7 +68,8 @@ class JobResult(TypedDict, total=False):
     """What a job's page and the audit log know of a result; what else a kind tells, it declares in one of its own.
 
     `begun` is the address of the page that shows what goes on after the job has ended, `leads_to` that on which
-    somebody can act on what it found. `rows`, `bytes` and `sha256` are of the file that it made.
+    somebody can act on what it found, `shown_at` that on which it is seen. `rows`, `bytes` and `sha256` are of the file
+    that it made.
     """
 
     before: Mapping[str, object] | None
@@ -79,6 +80,7 @@ class JobResult(TypedDict, total=False):
     requests: int
     begun: str
     leads_to: str
+    shown_at: str
     rows: int
     bytes: int
     sha256: str

@@ -31,7 +31,7 @@ MOST_FAILED = 20
 BARS = 40
 _TOLD = (*FAILED, JobState.SUCCEEDED, JobState.OVERTAKEN)
 """Ends that say how the work went; one that was cancelled says nothing."""
-_SHOWN_APART = ("begun", "leads_to", "sha256")
+_SHOWN_APART = ("begun", "leads_to", "shown_at", "sha256")
 """Of a result: the page has a place of its own for them."""
 NEWEST = Sort("newest", (Column("created_at", descending=True), Column("id", descending=True)))
 

@@ -28,7 +28,13 @@ from dashboard.web.paging import as_typed, choose_size
 
 POLL_SECONDS = 2
 EVENTS_SHOWN = 500
-PAGES_OF_TARGETS = {"table": "table", "store": "store", "bucket": "bucket", "run": "backup-run"}
+PAGES_OF_TARGETS = {
+    "table": "table",
+    "store": "store",
+    "bucket": "bucket",
+    "run": "backup-run",
+    "restore-point": "backup-restore",
+}
 
 
 @require_safe

@@ -39,11 +39,18 @@ def every_page(page: "Page") -> list[str]:
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
         *(f"/backups/plans/warehouse/{part}" for part in ("", "edit/", "policies/")),
+        *opening(page, f"{table}backups/"),
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),
         *(link(page, "/stores/", "a.name") + tab for tab in ("writers/", "doctor/", "ttl/")),
         *(link(page, listed, "a.name") for listed in ("/stores/", "/buckets/", "/jobs/", "/connections/")),
     ]
+
+
+def opening(page: "Page", backups: str) -> list[str]:
+    """Return the form that opens a restore point of a table in place; none before a run has kept one."""
+    page.goto("/".join(page.url.split("/")[:3]) + backups)
+    return page.locator('a[href$="/restore/"]').evaluate_all("links => links.map((link) => link.getAttribute('href'))")
 
 
 def every_sample(page: "Page") -> list[str]:

@@ -144,6 +144,8 @@ RULES = {
     "backup-plan-inventory": Rule(N, A, changes=True, fresh=True),
     "backup-plan-run": Rule(N, O, changes=True),
     "backup-plan-switch": Rule(N, A, fresh=True),
+    "backup-restore": Rule(V, O),
+    "backup-restore-plan": Rule(V, O, changes=True),
     "backup-run": Rule(V, N),
     "backup-run-failures": Rule(V, N),
     "backup-run-approve": Rule(N, O, changes=True, fresh=True),

@@ -9,6 +9,7 @@ JOBS = {
     "backups/jobs.py",
     "backups/points/jobs.py",
     "backups/policies/preflight.py",
+    "backups/restores/jobs.py",
     "changes/carrying_out.py",
     "coordinator/coordination/bulk.py",
     "coordinator/coordination/jobs.py",

@@ -27,6 +27,7 @@ from dashboard.alerts.stopping import stop_url
 from dashboard.deadlines.judging import judge
 from dashboard.jobs.models import Job
 from tests.backups.page_records import make_copy_job, make_gaps, make_plan, make_run
+from tests.backups.table_points import make_point
 from tests.builders.lake import (
     NOW,
     make_bucket,
@@ -169,6 +170,11 @@ class World:
         make_copy_job(running)
         gaps = make_gaps(make_plan("monthly", **connections))
         self.run = waiting
+        self.point = make_point(self.plan, table=self.table.uri)
+        params = {"point": str(self.point.pk), "version": None, "moment": None}
+        target = {"target_type": "restore-point", "target_id": str(self.point.pk), "target_label": self.table.uri}
+        planned = job("succeeded", kind="plan-restore", connection=self.connection, params=params, **target)
+        self.jobs["backup-restore-plan"] = planned
         self.runs = {
             "backup-run": gaps,
             "backup-run-failures": gaps,
@@ -227,6 +233,7 @@ class World:
             "alert_id": self.acknowledged.pk if name == "alert-reopen" else self.alert.pk,
             "kind": FINDING.name,
             "plan_name": self.plan.name,
+            "point_id": self.point.pk,
             "run_id": self.runs.get(name, self.run).pk,
             "pk": self._pk(name),
         }
@@ -296,6 +303,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "store-writer-test-make": {"at": "s3a://lake/"},
     "store-change": {"act": "change-protection", "protection": "yes"},
     "bucket-change": {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"},
+    "backup-restore": {"which": "own"},
+    "backup-restore-plan": DIGEST,
     "backup-run-priority": {"priority": "7"},
     "backup-run-approve": {"estimate": "86.57"},
     "backup-plan-inventory": {"format": "Parquet", "frequency": "Daily"},

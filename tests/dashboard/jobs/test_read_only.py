@@ -35,6 +35,7 @@ READS = {
     "observe-table",
     "plan-repair",
     "plan-rescue",
+    "plan-restore",
     "plan-upkeep",
     "prove-backup",
     "recount",

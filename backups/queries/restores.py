@@ -1,0 +1,112 @@
+"""A restore as its page shows it and its command prints it, from what jobs have stored."""
+
+import shlex
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.urls import reverse
+
+from backups.contract import RestoreJob, RestorePlan, TableRestoreJson, Verified, Ways
+from backups.models import RestorePoint
+from backups.restores.actions import PlanRestoreParams, PlanRestoreResult, RestoreResult
+from changes.commands import job_document
+from changes.pages import PlanPage
+from dashboard.jobs.models import Job, JobState
+from lake.delta.uri import TableUri
+
+
+class ReadRow(NamedTuple):
+    """A fact of a table, as it was proven and as each reader saw it."""
+
+    fact: str
+    proven: str
+    spark: str
+    deltalake: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningPage(PlanPage):
+    """The page of a plan to open a version in place, and of what came of it."""
+
+    told: PlanRestoreResult
+
+    @property
+    def removal(self) -> str:
+        """What removes what the plan writes; "" before there is a plan."""
+        to = self.told.get("to", "").replace("s3a://", "s3://", 1)
+        return shlex.join(["aws", "s3", "rm", "--recursive", f"{to}/"]) if to else ""
+
+    @property
+    def outcome(self) -> RestoreResult | None:
+        """What the job has proven that this plan led to; None before."""
+        done = self.led_to
+        return done.result if done and done.state == JobState.SUCCEEDED else None
+
+    @property
+    def rows(self) -> list[ReadRow]:
+        """What each reader saw beside what was proven; none before a reader has."""
+        if (outcome := self.outcome) is None:
+            return []
+        seen = outcome["verified"]
+        spark, deltalake, proven = seen["spark"], seen["deltalake"], seen["expected"]
+        return [
+            ReadRow("Version", *map(_number, (proven["version"], spark["version"], deltalake["version"]))),
+            ReadRow("Data files", *map(_number, (proven["files"], spark["files"], deltalake["files"]))),
+            ReadRow("Rows", "Not counted", *map(_number, (spark["rows"], deltalake["rows"]))),
+            ReadRow("Columns", "In the log", "Equal", "Not read" if deltalake["reason"] else "Equal"),
+        ]
+
+
+def _number(value: int | None) -> str:
+    return "Not read" if value is None else f"{value:,}"
+
+
+def restore_page(point: RestorePoint, job: Job) -> OpeningPage:
+    result: PlanRestoreResult = job.result
+    name = TableUri.parse(point.table).name
+    return OpeningPage(
+        job=job,
+        plan=result.get("plan"),
+        refusal=result.get("refusal"),
+        command=command_line(point, job.params),
+        name=name,
+        place=point.table,
+        back=reverse("backup-restore", args=[point.pk]),
+        called="Open in place",
+        told=result,
+    )
+
+
+def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
+    words = ["levee", "restore", str(point.pk), "--instant"]
+    words += ["--version", str(params["version"])] if params["version"] is not None else []
+    words += ["--at", params["moment"]] if params["moment"] else []
+    return shlex.join([*words, "--apply"])
+
+
+def restore_document(point: RestorePoint, planned: Job, job: Job | None = None) -> TableRestoreJson:
+    """A plan, or why there is none, and the job that carried it out."""
+    result: PlanRestoreResult = planned.result
+    plan, refusal = result.get("plan"), result.get("refusal")
+    told: RestorePlan | None = None
+    if plan:
+        objects, size = result["objects"], result["log_bytes"]
+        told = {**plan, "objects": objects, "bytes": size, "cost": result["usd"], "seconds": result["seconds"]}
+    return {
+        "table": point.table,
+        "point": str(point.pk),
+        "document": result.get("document", point.proof),
+        "version": result.get("version", planned.params["version"]),
+        "kind": "instant",
+        "to": result.get("to", ""),
+        "plan": told,
+        "refusal": refusal,
+        "job": _job(job) if job else None,
+    }
+
+
+def _job(job: Job) -> RestoreJob:
+    result: RestoreResult = job.result
+    verified: Verified | None = result.get("verified")
+    ways: Ways | None = result.get("ways")
+    return {**job_document(job), "seconds": result.get("seconds"), "verified": verified, "ways": ways}

@@ -1,0 +1,101 @@
+"""Opening a version of a restore point in place: what to open, the plan, and what came of it."""
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods
+
+from backups.models import RestorePoint
+from backups.queries.restores import restore_page
+from backups.restores import actions
+from changes.pages import Confirmed, confirmed, plan_page
+from dashboard.accounts.actor import Actor
+from dashboard.accounts.scope import seen
+from dashboard.connections.writable import why_not_writable
+from dashboard.jobs.actions import JobBusy
+from dashboard.jobs.models import Job
+from dashboard.web.answers import SeeOther
+from lake.delta.uri import TableUri
+
+TEMPLATE = "backups/restore_plan.html"
+_MOST_DIGITS = 18
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def start(request: HttpRequest, point_id: UUID) -> HttpResponse:
+    """Which version of a restore point; POST has it planned, then shows the plan."""
+    point, actor = _point(request, point_id), Actor.from_request(request)
+    context: dict[str, Any] = {
+        "point": point,
+        "name": TableUri.parse(point.table).name,
+        "which": request.POST.get("which", "own"),
+        "version": request.POST.get("version", "")[: _MOST_DIGITS + 1],
+        "moment": request.POST.get("moment", "")[:32],
+        "why_not": "" if actor.may("backup.prove", point.plan.vault_connection) else "Needs the operator role.",
+    }
+    if request.method == "POST":
+        version, moment, error = _asked(context)
+        if not error:
+            try:
+                job = actions.plan_restore(actor, point, version, moment)
+                return SeeOther(reverse("backup-restore-plan", args=[point.pk, job.pk]))
+            except JobBusy as busy:
+                error, context["busy"] = str(busy), busy.job
+        context["error"] = error
+    return render(request, "backups/restore.html", context, status=422 if context.get("error") else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def plan(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
+    """Show one plan, or what came of it; POST carries it out if what was shown is still what a fresh plan says."""
+    point, actor = _point(request, point_id), Actor.from_request(request)
+    jobs = seen(request, Job).filter(kind=actions.PLAN_KIND, target_id=str(point.pk)).select_related("connection")
+    page = restore_page(point, get_object_or_404(jobs, pk=job_id))
+    connection = point.plan.vault_connection
+    may = actor.may("backup.restore", connection)
+    context = {
+        "point": point,
+        "address": reverse("backup-restore-plan", args=[point.pk, job_id]),
+        "why_not": why_not_writable(connection) or ("" if may else "Needs the operator role."),
+    }
+    if request.method == "POST":
+        return confirmed(request, TEMPLATE, page, context, partial(_restore, actor, page.job))
+    if page.outcome:
+        return render(request, "backups/restored.html", {"page": page, "point": point})
+    return plan_page(request, TEMPLATE, page, context)
+
+
+def _point(request: HttpRequest, point_id: UUID) -> RestorePoint:
+    points: Any = seen(request, RestorePoint).select_related("plan__vault_connection").exclude(proof="")
+    found: RestorePoint = get_object_or_404(points, pk=point_id)
+    return found
+
+
+def _restore(actor: Actor, planned: Job, sent: Confirmed) -> Job:
+    return actions.restore(actor, planned, sent.digest, reason=sent.reason)
+
+
+def _asked(fields: dict[str, Any]) -> tuple[int | None, datetime | None, str]:
+    """The version or the moment that a form names, and what is wrong with it."""
+    if fields["which"] == "version":
+        is_number = fields["version"].isascii() and fields["version"].isdigit()
+        if is_number and len(fields["version"]) <= _MOST_DIGITS:
+            return int(fields["version"]), None, ""
+        return None, None, "Write the version as a number."
+    if fields["which"] == "moment":
+        try:
+            moment = parse_datetime(fields["moment"])
+        except ValueError:
+            moment = None
+        return (
+            None,
+            moment and moment.replace(tzinfo=moment.tzinfo or UTC),
+            "" if moment else "Choose a date and a time.",
+        )
+    return None, None, ""

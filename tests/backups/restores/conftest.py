@@ -1,0 +1,15 @@
+"""Restores have the same source and vault as the points that they restore."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.backups.points.conftest import Backup, backup
+from tests.backups.restores.restoring import Table
+
+__all__ = ["backup"]
+
+
+@pytest.fixture
+def table(backup: Backup, tmp_path: Path) -> Table:
+    return Table(backup, tmp_path)

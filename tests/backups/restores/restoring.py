@@ -1,0 +1,93 @@
+"""Restores by the session of Spark that tests share, tables to restore, and what lies in a lake before and after."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from backups.runs.spark_pipeline import SparkPipeline
+from lake.spark.jobs import read_table
+from lake.spark.jobs.report import Report
+from lake.spark.messages import decode, encode
+from lake.spark.sql import delta_path
+from sandbox.client import REGION, Client
+from sandbox.spark_tables import SparkLake
+from tests.backups.points.conftest import Backup
+from tests.backups.points.ended_runs import copied_run, document_of, proven
+from tests.lake.delta.test_restorable_model import objects_of
+from tests.lazily import lazily
+
+deltalake = lazily("deltalake")
+pa = lazily("pyarrow")
+
+
+def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> None:
+    """Let `read_table` be done by this session; its answer goes through JSON, as it does from the worker."""
+
+    def run(_: object, kind: str, params: Mapping[str, Any]) -> Any:
+        assert kind == read_table.KIND
+        result = read_table.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
+        return decode(encode(result=result))["result"]
+
+    monkeypatch.setattr(SparkPipeline, "run", run)
+
+
+def restore(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """The document that `levee restore` prints, and beside it as `refused` what it fails with."""
+    capsys.readouterr()
+    refused = ""
+    try:
+        call_command("restore", *words, "--json")
+    except CommandError as error:
+        refused = str(error)
+    printed = capsys.readouterr().out
+    return {**(json.loads(printed) if printed else {}), "refused": refused}
+
+
+def rows(lake: SparkLake, uri: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in lake.sql(f"SELECT * FROM {delta_path(uri)}"))  # noqa: S608 - quoted, ours
+
+
+def everything(client: Client, *buckets: str) -> dict[str, bytes]:
+    keys = [(bucket, key) for bucket in buckets for key, _ in list(client.list(bucket, ""))]
+    return {f"{bucket}/{key}": client.get(bucket, key) for bucket, key in keys}
+
+
+def copy_all(backup: Backup) -> None:
+    """Copy the source into the backup, as a run does but for the hint, which is not copied."""
+    for key, _ in list(backup.lake.list(backup.source, "")):
+        if not key.endswith("_last_checkpoint"):
+            backup.lake.put(backup.vault, f"pool/{key}", backup.lake.get(backup.source, key))
+
+
+class Table:
+    """A table of deltalake's at the source and in the backup: versions 0 to 5, of one more row each."""
+
+    def __init__(self, backup: Backup, folder: Path, checkpoint: int | None = 3) -> None:
+        self.backup, self.folder = backup, folder / "t"
+        for version in range(6):
+            deltalake.write_deltalake(str(self.folder), pa.table({"id": pa.array([version])}), mode="append")
+            if version == checkpoint:
+                deltalake.DeltaTable(str(self.folder)).create_checkpoint()
+        backup.put_both({key: data for key, data in objects_of(folder).items() if not key.endswith("_last_checkpoint")})
+        [self.point] = proven(copied_run(backup)).points.all()
+
+    @property
+    def uri(self) -> str:
+        return f"s3a://{self.backup.source}/t"
+
+    def document(self) -> Any:
+        return document_of(self.backup, self.point.proof)
+
+    def rows(self, to: str) -> list[int]:
+        table = deltalake.DeltaTable(to, storage_options=options(self.backup))
+        query = deltalake.QueryBuilder().register("t", table).execute("SELECT id FROM t ORDER BY id")
+        return query.read_all()["id"].to_pylist()
+
+
+def options(backup: Backup) -> dict[str, str]:
+    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
+    return keys | {"AWS_ENDPOINT_URL": backup.lake.origin, "AWS_REGION": REGION}

@@ -1,0 +1,137 @@
+"""Tables of real Spark's, backed up, destroyed and opened in place: with the rows of the source, by readers only."""
+
+from typing import Any
+
+import pytest
+
+from coordinator.models import CommitStore
+from dashboard.connections.models import Connection
+from lake.aws.s3 import S3
+from lake.delta.opened_log import READ_ONLY
+from lake.spark.backups.tuning import set_while
+from lake.spark.sql import delta_path
+from sandbox.coordinated import take_back_backfill
+from sandbox.ground import DELTA_COMMITS
+from sandbox.spark_tables import SparkLake
+from tests.backups.points.conftest import Backup
+from tests.backups.points.ended_runs import copied_run, proven
+from tests.backups.restores.restoring import copy_all, everything, open_by, restore, rows
+from tests.choosing import slowly
+from tests.sparksession import spark_lake
+
+__all__ = ["spark_lake"]
+pytestmark = [pytest.mark.django_db, pytest.mark.spark]
+
+CHECKPOINTS = {"delta.checkpointInterval": "3"}
+COLUMNS = "id BIGINT, place STRING, tags ARRAY<STRING>, at TIMESTAMP"
+LAST = "TIMESTAMP '9999-12-31 00:00:00'"
+ROW = "id, element_at(array('a b', 'c=d', '50%'), CAST(id % 3 AS INT) + 1), array('x'), " + LAST
+PARSED = {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"}
+PARTITIONED = "PARTITIONED BY (place)"
+KINDS: dict[str, tuple[str, dict[str, str], str]] = {
+    "without a checkpoint": ("t", {}, ""),
+    "vectors": ("t", CHECKPOINTS | {"delta.enableDeletionVectors": "true"}, ""),
+    "partitions, sidecars": ("t", CHECKPOINTS | {"delta.checkpointPolicy": "v2"}, PARTITIONED),
+    "names": ("sales 50%/ünï+x", CHECKPOINTS | {"delta.enableDeletionVectors": "true"}, PARTITIONED),
+    "columns mapped": ("t", CHECKPOINTS | {"delta.columnMapping.mode": "name"}, ""),
+    "in-commit timestamps": ("t", CHECKPOINTS | {"delta.enableInCommitTimestamps": "true"}, ""),
+    "coordinated": ("t", CHECKPOINTS, ""),
+    "statistics parsed": ("t", CHECKPOINTS | PARSED, ""),
+}
+WRITES = (
+    "INSERT INTO {t} SELECT * FROM {t}",
+    "DELETE FROM {t} WHERE id = 5",
+    "OPTIMIZE {t}",
+    "VACUUM {t}",
+    "ALTER TABLE {t} SET TBLPROPERTIES ('a' = 'b')",
+)
+
+
+def make(lake: SparkLake, uri: str, properties: dict[str, str], clause: str) -> None:
+    with set_while(lake.spark, {"spark.databricks.delta.checkpoint.partSize": "3"}):
+        lake.create(uri, COLUMNS, properties, clause)
+        lake.insert(uri, ROW, times=3)
+        lake.sql(f"DELETE FROM {delta_path(uri)} WHERE id % 7 = 3")  # noqa: S608 - quoted, ours
+        lake.insert(uri, ROW)
+
+
+@pytest.mark.parametrize("kind", ["vectors", *map(slowly, KINDS.keys() - {"vectors"})])
+def test_a_destroyed_table_opens_in_place_with_its_rows_and_takes_no_write(
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, kind: str
+) -> None:
+    root, properties, clause = KINDS[kind]
+    is_coordinated, uri = kind == "coordinated", f"s3a://{backup.source}/{root}"
+    prod = Connection.objects.get(name="prod")
+    CommitStore.objects.create(connection=prod, name=DELTA_COMMITS, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+    make(spark_lake, uri, properties | (spark_lake.coordinator() if is_coordinated else {}), clause)
+    expected = rows(spark_lake, uri)
+    if is_coordinated:
+        take_back_backfill(backup.lake, backup.source, root, [5])  # accepted, and never published
+    copy_all(backup)
+    [point] = proven(copied_run(backup, [root])).points.all()
+    for key, _ in list(backup.lake.list(backup.source, "")):
+        backup.lake.delete(backup.source, key)
+    before, items = everything(backup.lake, backup.source, backup.vault), registrations(backup)
+    open_by(monkeypatch, spark_lake)
+
+    told = restore(capsys, uri, "--instant", "--apply")
+
+    assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
+    assert rows(spark_lake, told["to"]) == expected
+    by_statistics = f"SELECT count(*) FROM {delta_path(told['to'])} WHERE at = {LAST}"  # noqa: S608 - quoted, ours
+    assert spark_lake.sql(by_statistics)[0][0] == len(expected)
+    seen = told["job"]["verified"]
+    proven_state = {"version": 5, "files": point.files, "bytes": point.bytes}
+    assert seen["expected"] == proven_state
+    assert seen["spark"] == {**read_as(point, len(expected)), "reason": ""}
+    if kind == "names":  # deltalake 1.6 escapes the path of a deletion vector twice
+        assert "File not found" in seen["deltalake"]["reason"]
+    else:
+        assert seen["deltalake"] == seen["spark"]
+    after = everything(backup.lake, backup.source, backup.vault)
+    written = {key: data for key, data in after.items() if before.get(key) != data}
+    assert written
+    assert all(key.startswith(f"{told['to'].removeprefix('s3a://')}/_delta_log/") for key in written)
+    assert before.keys() <= after.keys()
+    assert registrations(backup) == items
+    for statement in WRITES:
+        with pytest.raises(Exception, match=f"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE.*{READ_ONLY}"):
+            spark_lake.sql(statement.format(t=delta_path(told["to"])))
+    assert rows(spark_lake, told["to"]) == expected
+
+
+def read_as(point: Any, count: int) -> dict[str, Any]:
+    return {"version": 5, "files": point.files, "rows": count, "schema_equal": True}
+
+
+def registrations(backup: Backup) -> Any:
+    return backup.lake.dynamodb("Scan", TableName=DELTA_COMMITS, ConsistentRead=True)["Items"]
+
+
+@pytest.mark.parametrize("kind", [*map(slowly, ("without a checkpoint", "partitions, sidecars"))])
+def test_no_part_of_a_log_opens_before_its_last_object(
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, kind: str
+) -> None:
+    root, properties, clause = KINDS[kind]
+    uri, put, written = f"s3a://{backup.source}/{root}", S3.put, dict[str, bytes]()
+    make(spark_lake, uri, properties, clause)
+    copy_all(backup)
+    proven(copied_run(backup, [root]))
+    open_by(monkeypatch, spark_lake)
+
+    def noting(self: S3, bucket: str, key: str, data: bytes, **more: Any) -> Any:
+        written[key.partition("/_delta_log/")[2]] = data
+        return put(self, bucket, key, data, **more)
+
+    monkeypatch.setattr(S3, "put", noting)
+    assert restore(capsys, uri, "--instant", "--apply")["refused"] == ""
+    for number in range(1, len(written) + 1):
+        table = f"part/{kind[:7]}/{number}"
+        for name in list(written)[:number]:
+            backup.lake.put(backup.vault, f"{table}/_delta_log/{name}", written[name])
+        opens = f"SELECT count(*) FROM {delta_path(f's3a://{backup.vault}/{table}')}"  # noqa: S608 - quoted, ours
+        if number == len(written):
+            assert spark_lake.sql(opens)[0][0] == len(rows(spark_lake, uri))
+        else:
+            with pytest.raises(Exception, match=r"DELTA_|doesn't exist|not a Delta table"):
+                spark_lake.sql(opens)
