@@ -35,6 +35,7 @@ from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
+from lake.delta.uri import TableUri
 from lake.points.reading import (
     KeptPoint,
     NotRestorable,
@@ -144,7 +145,7 @@ def _verify(
             raise JobFailed(refusal.code, told) from refusal
         step.detail = f"Version {spark['version']:,}, {spark['files']:,} data files, {spark['rows']:,} rows."
     with context.step(BY_DELTALAKE) as step:
-        deltalake = read_by_deltalake(table, _storage_options(connection, lake))
+        deltalake = read_by_deltalake(TableUri.parse(table).url, _storage_options(connection, lake))
         reason = deltalake.get("reason", "")
         step.detail = (
             f"It did not: {reason}" if reason else f"{deltalake['files']:,} data files, {deltalake['rows']:,} rows."

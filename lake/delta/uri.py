@@ -59,6 +59,11 @@ class TableUri:
         return self._spelled("s3a")
 
     @property
+    def url(self) -> str:
+        """As delta-rs takes it, which decodes it: percent-encoded."""
+        return f"s3a://{self.bucket}/{quote(self.key, safe=_KEPT_IN_URLS)}"
+
+    @property
     def log_key(self) -> str:
         """The key prefix of the log folder, slash included."""
         return f"{self.key}/_delta_log/" if self.key else "_delta_log/"

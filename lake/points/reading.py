@@ -205,8 +205,6 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
     for one in listed:
         if one.key in needed:
             _require_same(point, one, found.get(one.key))
-    if version == point.document["version"] and state.table_id != point.document["incarnation"]:
-        raise NotRestorable(f"The log of {point.uri} is of another table.")
     names = {one.name for group in (listing.commits.values(), *listing.checkpoints.values()) for one in group}
     names |= {one.name for one in listing.other}
     used = tuple(LogCopy(name, prefix + key, size, etag) for name, key, size, etag in log if name in names)

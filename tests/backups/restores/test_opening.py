@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
+from lake.delta.uri import TableUri
 from lake.points.reading import KeptPoint, is_earlier_of
 from lake.points.second_reader import read_by_deltalake
 from tests.backups.points.ended_runs import copied_run, proven
@@ -112,6 +114,8 @@ def test_a_moment_is_by_the_times_at_the_source(table, capsys):
     assert restore(capsys, table.uri, "--instant", "--at", given[4])["version"] in (4, 5)  # of one second, perhaps
     told = restore(capsys, table.uri, "--instant", "--at", "2001-01-01T00:00Z")
     assert "No version that can be restored was there at 2001-01-01 00:00:00 UTC." in told["refusal"]["reason"]
+    told = restore(capsys, table.uri, "--instant", "--at", "2001-01-01T05:00+05:00")
+    assert "No version that can be restored was there at 2001-01-01 00:00:00 UTC." in told["refusal"]["reason"]
 
 
 def test_what_was_the_newest_after_the_last_known_commit_is_not_guessed(table, capsys):
@@ -175,6 +179,49 @@ def test_a_file_that_goes_after_the_plan_was_shown_stops_it_before_any_write(tab
     told = apply(capsys, table)
     assert told["job"]["error"]["code"] == "Moved"
     assert not [key for key, _ in table.backup.lake.list(table.backup.vault, "pool/_levee/points/") if "/@open/" in key]
+
+
+def test_another_plan_than_the_one_that_was_shown_is_not_carried_out(table, capsys, monkeypatch):
+    read = jobs._read_again
+
+    def other(*words: Any) -> Any:
+        found = read(*words)
+        return replace(found, log=found.log[1:])
+
+    monkeypatch.setattr(jobs, "_read_again", other)
+    assert apply(capsys, table)["job"]["error"]["code"] == "Moved"
+
+
+def test_an_object_of_the_log_that_changes_after_it_was_read_stops_the_write(table, capsys, monkeypatch):
+    read, backup = jobs._read_again, table.backup
+    key = next(key for key, _ in backup.lake.list(backup.vault, "pool/_levee/points/") if f"{4:020d}.json" in key)
+
+    def changes(*words: Any) -> Any:
+        found = read(*words)
+        backup.lake.put(backup.vault, key, backup.lake.get(backup.vault, key) + b"\n")
+        return found
+
+    monkeypatch.setattr(jobs, "_read_again", changes)
+    assert "is not the object that was read for the plan" in apply(capsys, table)["refused"]
+
+
+def test_an_object_of_the_same_name_is_not_taken_for_what_would_be_written(table, capsys):
+    to = restore(capsys, table.uri, "--instant")["to"].removeprefix(f"s3a://{table.backup.vault}/")
+    table.backup.lake.put(table.backup.vault, f"{to}/{LOG.removeprefix('t/')}{5:020d}.json", b"{}")
+    before = everything(table.backup.lake, table.backup.vault)
+    assert "holds something else" in apply(capsys, table)["refused"]
+    assert everything(table.backup.lake, table.backup.vault) == before
+
+
+def test_a_table_below_a_folder_whose_name_needs_escapes_opens(backup, tmp_path, capsys):
+    folder = tmp_path / "t"
+    for version in range(2):
+        deltalake.write_deltalake(str(folder), pa.table({"id": pa.array([version])}), mode="append")
+    backup.put_both(objects_of(tmp_path), below="a 50%/#b/")
+    [point] = proven(copied_run(backup, ["a 50%/#b/t"])).points.all()
+    told = restore(capsys, str(point.pk), "--instant", "--apply", "--here")
+    assert told["job"]["error"]["code"] == "NoSpark"
+    assert read_by_deltalake(TableUri.parse(told["to"]).url, options(backup))["rows"] == 2
 
 
 def test_what_lies_where_the_log_would_go_is_left_alone(table, capsys):

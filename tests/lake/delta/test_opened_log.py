@@ -128,6 +128,15 @@ def test_a_checkpoint_of_an_old_writer_gets_room_for_features_and_loses_parsed_s
     assert file_row["add"] == {"path": "s3a://vault/pool/t/x", "stats": "{}"}
 
 
+def test_a_checkpoint_names_its_sidecars_by_what_they_have_become():
+    """deltalake reads as many bytes of them as it says."""
+    one, name = opener(), "3.5b8a.parquet"
+    sidecar = one.opened(f"_sidecars/{name}", checkpoint_bytes(protocol(), metadata(), add("x.parquet")))
+    said = {"path": f"s3a://lake/t/_delta_log/_sidecars/{name}", "sizeInBytes": 1, "modificationTime": 2}
+    made = one.opened(f"{3:020d}.checkpoint.{UUID}.json", commit_bytes({"sidecar": said}))
+    assert orjson.loads(made)["sidecar"] == {"path": name, "sizeInBytes": len(sidecar), "modificationTime": 2}
+
+
 def test_the_same_bytes_lead_to_the_same_bytes():
     data = checkpoint_bytes(protocol(), metadata(), add("x.parquet"))
     assert opener().opened(CHECKPOINT, data) == opener().opened(CHECKPOINT, data)
