@@ -1,5 +1,9 @@
 """Finding what a command names."""
 
+from datetime import UTC, datetime
+
+from django.utils.dateparse import parse_datetime
+
 from backups.models import Plan
 from dashboard.commands import Failed, UsageError
 from lake.delta.uri import TableUri
@@ -11,6 +15,15 @@ def uri_named(text: str) -> str:
         return TableUri.parse(text).s3a
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def moment_named(text: str) -> datetime | None:
+    """A moment in ISO 8601, in UTC where it names no zone; None where it is none."""
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        return None
+    return moment and moment.replace(tzinfo=moment.tzinfo or UTC)
 
 
 def plan_named(name: str) -> Plan:

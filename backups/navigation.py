@@ -1,6 +1,7 @@
 """The entry of backups in the navigation, with the number of plans that need a person."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -34,14 +35,14 @@ COUNTED = Counted(_by_newest_run, _LOUD)
 
 def _of_plan(name: str) -> Iterable[int | None]:
     found = Plan.objects.filter(name=name).values_list("connection_id", "vault_connection_id")
-    return [number for pair in found for number in pair]
+    return chain.from_iterable(found)
 
 
 def _of_point(point_id: UUID) -> Iterable[int | None]:
     found = RestorePoint.objects.filter(pk=point_id).values_list("plan__connection_id", "plan__vault_connection_id")
-    return [number for pair in found for number in pair]
+    return chain.from_iterable(found)
 
 
 def _of_run(run_id: UUID) -> Iterable[int | None]:
     found = Run.objects.filter(pk=run_id).values_list("plan__connection_id", "plan__vault_connection_id")
-    return [number for pair in found for number in pair]
+    return chain.from_iterable(found)

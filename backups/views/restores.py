@@ -1,6 +1,6 @@
 """Opening a version of a restore point in place: what to open, the plan, and what came of it."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -8,9 +8,9 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods
 
+from backups.lookup import moment_named
 from backups.models import RestorePoint
 from backups.queries.restores import restore_page
 from backups.restores import actions
@@ -89,13 +89,6 @@ def _asked(fields: dict[str, Any]) -> tuple[int | None, datetime | None, str]:
             return int(fields["version"]), None, ""
         return None, None, "Write the version as a number."
     if fields["which"] == "moment":
-        try:
-            moment = parse_datetime(fields["moment"])
-        except ValueError:
-            moment = None
-        return (
-            None,
-            moment and moment.replace(tzinfo=moment.tzinfo or UTC),
-            "" if moment else "Choose a date and a time.",
-        )
+        moment = moment_named(fields["moment"])
+        return None, moment, "" if moment else "Choose a date and a time."
     return None, None, ""

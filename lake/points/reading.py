@@ -249,11 +249,11 @@ def _objects_of(s3: S3, point: KeptPoint) -> list[PointObject]:
     packed = s3.get(point.place.bucket, point.place.prefix + document["objects"]).data
     try:
         lines = gzip.decompress(packed)
-        if hashlib.sha256(lines).hexdigest() == document["hash"]:
-            return [PointObject(**orjson.loads(line)) for line in lines.splitlines()]
-    except (EOFError, OSError, zlib.error, ValueError, TypeError):
-        pass
-    raise NotRestorable(f"The list of the objects of {point.uri} is not as a run has written it.")
+        if hashlib.sha256(lines).hexdigest() != document["hash"]:
+            raise ValueError("The lines are not those that the document names.")
+        return [PointObject(**orjson.loads(line)) for line in lines.splitlines()]
+    except (EOFError, OSError, zlib.error, ValueError, TypeError) as error:
+        raise NotRestorable(f"The list of the objects of {point.uri} is not as a run has written it.") from error
 
 
 def _there_now(

@@ -1,16 +1,13 @@
 """`levee restore`: a version of a table opened from its backup."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
-from django.utils.dateparse import parse_datetime
 
 from backups.contract import RestoreJob, RestorePlan, TableRestoreJson
-from backups.lookup import plan_named, uri_named
+from backups.lookup import moment_named, plan_named, uri_named
 from backups.models import RestorePoint
 from backups.queries.restores import restore_document
 from backups.restores.actions import plan_restore, restore
@@ -59,7 +56,9 @@ class Command(ChangeCommand):
     def handle(self, *args: Any, what: str, **options: Any) -> None:
         self.check_change(options)
         point = _point(what, options["plan"])
-        moment = _moment(options["at"]) if options["at"] else None
+        moment = moment_named(options["at"]) if options["at"] else None
+        if options["at"] and moment is None:
+            raise UsageError(f"{options['at']!r} is no moment: write it as 2026-11-20T10:00Z.")
         planned = plan_restore(Actor.command(), point, options["of_version"], moment, here=True)
         require_read(planned, point.table)
         document = restore_document(point, planned)
@@ -86,7 +85,7 @@ def _point(what: str, plan: str | None) -> RestorePoint:
     if "://" not in what:
         try:
             point = found.filter(pk=UUID(what)).first()
-        except (ValueError, ValidationError):
+        except ValueError:
             point = None
         if point is None:
             raise Failed(f"There is no restore point {what!r}: `levee backup points` lists them.")
@@ -107,16 +106,6 @@ def _kept(point: RestorePoint) -> RestorePoint:
             f"The restore point of {point.table} is not kept in the backup. {point.not_kept or point.sentence}"
         )
     return point
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None:
-        raise UsageError(f"{text!r} is no moment: write it as 2026-11-20T10:00Z.")
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _as_text(document: TableRestoreJson, job: Job | None) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Restores by the session of Spark that tests share, tables to restore, and what lies in a lake before and after."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from backups.models import RestorePoint
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.spark.jobs import read_table
 from lake.spark.jobs.report import Report
@@ -17,6 +18,7 @@ from sandbox.client import REGION, Client
 from sandbox.spark_tables import SparkLake
 from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, document_of, proven
+from tests.builders.copies import LOG
 from tests.lake.delta.test_restorable_model import objects_of
 from tests.lazily import lazily
 
@@ -68,12 +70,24 @@ class Table:
 
     def __init__(self, backup: Backup, folder: Path, checkpoint: int | None = 3) -> None:
         self.backup, self.folder = backup, folder / "t"
-        for version in range(6):
+        self.write(range(6), checkpoint)
+        backup.put_both({key: data for key, data in objects_of(folder).items() if not key.endswith("_last_checkpoint")})
+        [self.point] = proven(copied_run(backup)).points.all()
+
+    def write(self, versions: Iterable[int], checkpoint: int | None) -> None:
+        """Append a row for each version, with a checkpoint of one of them."""
+        for version in versions:
             deltalake.write_deltalake(str(self.folder), pa.table({"id": pa.array([version])}), mode="append")
             if version == checkpoint:
                 deltalake.DeltaTable(str(self.folder)).create_checkpoint()
-        backup.put_both({key: data for key, data in objects_of(folder).items() if not key.endswith("_last_checkpoint")})
-        [self.point] = proven(copied_run(backup)).points.all()
+
+    def go_on(self) -> RestorePoint:
+        """Versions 6 to 8 at the source and in the backup, with a checkpoint of the last; the point of the next run."""
+        self.write(range(6, 9), 8)
+        there = {key for key, _ in self.backup.lake.list(self.backup.source, "")} | {f"{LOG}_last_checkpoint"}
+        self.backup.put_both({key: data for key, data in objects_of(self.folder.parent).items() if key not in there})
+        [newer] = proven(copied_run(self.backup)).points.all()
+        return newer
 
     @property
     def uri(self) -> str:

@@ -92,15 +92,8 @@ def test_each_version_that_the_point_s_log_leads_to_opens_with_its_rows(table, c
         assert table.rows(told["to"]) == list(range(version + 1))
 
 
-def test_an_older_version_opens_by_an_older_point(table, capsys, tmp_path):
-    backup = table.backup
-    for version in range(6, 9):
-        deltalake.write_deltalake(str(table.folder), pa.table({"id": pa.array([version])}), mode="append")
-    deltalake.DeltaTable(str(table.folder)).create_checkpoint()
-    there = {key for key, _ in backup.lake.list(backup.source, "")} | {f"{LOG}_last_checkpoint"}
-    backup.put_both({key: data for key, data in objects_of(tmp_path).items() if key not in there})
-    [newer] = proven(copied_run(backup)).points.all()
-    assert newer.version == 8
+def test_an_older_version_opens_by_an_older_point(table, capsys):
+    assert table.go_on().version == 8
     told = apply(capsys, table, "--version", "4")
     assert told["document"].rpartition("@")[2].startswith("5-")
     assert table.rows(told["to"]) == list(range(5))
@@ -282,9 +275,7 @@ def test_a_table_at_the_root_of_its_bucket_opens(backup, tmp_path, capsys):
 def test_a_version_of_another_history_with_the_same_id_is_not_opened(table, capsys, tmp_path):
     """As where a foreign writer replaced the log: the older point is of what is gone."""
     backup, replaced = table.backup, {}
-    for version in range(6, 9):
-        deltalake.write_deltalake(str(table.folder), pa.table({"id": pa.array([version])}), mode="append")
-    deltalake.DeltaTable(str(table.folder)).create_checkpoint()
+    table.write(range(6, 9), 8)
     for key, data in objects_of(tmp_path).items():
         replaced[key] = data.replace(b'"operation":"WRITE"', b'"operation":"OTHER"') if key.endswith(".json") else data
     backup.put_both({key: data for key, data in replaced.items() if not key.endswith("_last_checkpoint")}, hours_ago=-1)
@@ -305,14 +296,9 @@ def test_a_point_of_another_table_is_no_earlier_one():
     ]
 
 
-def test_a_document_that_cannot_be_read_hides_no_other(table, capsys, tmp_path):
+def test_a_document_that_cannot_be_read_hides_no_other(table, capsys):
     backup = table.backup
-    for version in range(6, 9):
-        deltalake.write_deltalake(str(table.folder), pa.table({"id": pa.array([version])}), mode="append")
-    deltalake.DeltaTable(str(table.folder)).create_checkpoint()
-    there = {key for key, _ in backup.lake.list(backup.source, "")} | {f"{LOG}_last_checkpoint"}
-    backup.put_both({key: data for key, data in objects_of(tmp_path).items() if key not in there})
-    proven(copied_run(backup))
+    table.go_on()
     folder = table.point.proof.removeprefix(f"s3a://{backup.vault}/").rpartition("@")[0]
     for number, wrong in enumerate(("{}", "[1]", '{"table": 1, "digest": ""}')):
         backup.lake.put(backup.vault, f"{folder}@4-{number:016d}.json", wrong.encode())
