@@ -274,9 +274,11 @@ class ProvenState(TypedDict):
 
 
 class Verified(TypedDict):
-    """What was proven, and what each engine reads."""
+    """What was proven, and what each engine reads. A table that was taken off its commit coordinator has one version
+    more; `wrote` says that Spark has written to it afterwards, null where that is not wanted."""
 
     expected: ProvenState
+    wrote: bool | None
     spark: ReadBy
     deltalake: ReadBy
 
@@ -290,8 +292,8 @@ class Ways(TypedDict):
 
 
 class RestorePlan(PlanDocument):
-    """A plan with what it writes: `objects` of `bytes`, for `cost`. The last restore of this table took `seconds`, null
-    where there was none."""
+    """A plan with what it writes: `objects` of `bytes`, for `cost`, in about `seconds` by what was restored before;
+    null where there was nothing."""
 
     objects: Annotated[int, 3]
     bytes: Annotated[int, 48211]
@@ -316,7 +318,7 @@ class TableRestoreJson(TypedDict):
     point: Annotated[str, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
     document: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@41-04d7a2c95be81f36.json"]
     version: Annotated[int | None, 41]
-    kind: Annotated[str, "instant"]
+    kind: Annotated[str, "full | instant"]
     to: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@open/41-6a0c3f5e9d1b7284"]
     plan: RestorePlan | None
     refusal: RefusalDocument | None

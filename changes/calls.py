@@ -92,14 +92,16 @@ class Sending:
     """The lake during one call: `now` gives epoch seconds, `request_ids` collects those of its writes.
 
     `pause` waits about two seconds between two looks at what takes effect by and by; what it and `check_cancelled`
-    raise goes through. `remember` is given what was before and what will be, for the audit log. `records` are None
-    where no call of the plan changes them, and so is `spark`. `taken` holds the ids of the writes that AWS took.
+    raise goes through; `progress` is told how much of a long call is done. `remember` is given what was before and what
+    will be, for the audit log. `records` are None where no call of the plan changes them, and so is `spark`. `taken`
+    holds the ids of the writes that AWS took.
     """
 
     lake: "Lake"
     now: Callable[[], float] = time.time
     pause: Callable[[], None] = _nothing
     check_cancelled: Callable[[], None] = _nothing
+    progress: Callable[[int, int], None] = _nothing
     remember: Callable[[Mapping[str, object], Mapping[str, object]], None] = _nothing
     records: Records | None = None
     spark: Spark | None = None

@@ -53,7 +53,7 @@ ON_PAGES: Mapping[str, str] = {
     "table-commit": "table {table.uri}",
     "table-entries": "table {table.uri}",
     "table-rescue": "rescue list --table={table.uri}",
-    "backup-restore": "restore {point.pk} --instant",
+    "backup-restore": "restore {point.pk}",
     "table-writers": "commits conf {table.uri} --mechanism={chosen_mechanism} --release={chosen_release}",
     "table-doctor": "doctor - --table={table.uri}",
     "table-repair": "repair {table.uri} --finding={page.subject.code} --version={page.subject.version}",

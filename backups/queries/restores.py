@@ -9,6 +9,7 @@ from django.urls import reverse
 from backups.contract import RestoreJob, RestorePlan, TableRestoreJson, Verified, Ways
 from backups.models import RestorePoint
 from backups.restores.actions import PlanRestoreParams, PlanRestoreResult, RestoreResult
+from backups.restores.planning import title_of
 from changes.commands import job_document
 from changes.pages import PlanPage
 from dashboard.jobs.models import Job, JobState
@@ -25,16 +26,32 @@ class ReadRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpeningPage(PlanPage):
-    """The page of a plan to open a version in place, and of what came of it."""
+class TableRestorePage(PlanPage):
+    """The page of a plan to open a version in place or to restore it to a path, and of what came of it."""
 
     told: PlanRestoreResult
+    is_open: bool
 
     @property
     def removal(self) -> str:
         """What removes what the plan writes; "" before there is a plan."""
         to = self.told.get("to", "").replace("s3a://", "s3://", 1)
         return shlex.join(["aws", "s3", "rm", "--recursive", f"{to}/"]) if to else ""
+
+    @property
+    def written_version(self) -> int:
+        """The version that Spark wrote to see that it can."""
+        return self.outcome["verified"]["expected"]["version"] + 1 if self.outcome else 0
+
+    @property
+    def is_detached(self) -> bool:
+        """Whether it left its commit coordinator."""
+        return not self.is_open and self.written_version > self.told["version"] + 1
+
+    @property
+    def enabling(self) -> str:
+        """What puts it under a coordinator again."""
+        return shlex.join(["levee", "commits", "enable", self.told["to"], "--store=NAME"])
 
     @property
     def outcome(self) -> RestoreResult | None:
@@ -61,10 +78,10 @@ def _number(value: int | None) -> str:
     return "Not read" if value is None else f"{value:,}"
 
 
-def restore_page(point: RestorePoint, job: Job) -> OpeningPage:
+def restore_page(point: RestorePoint, job: Job) -> TableRestorePage:
     result: PlanRestoreResult = job.result
     name = TableUri.parse(point.table).name
-    return OpeningPage(
+    return TableRestorePage(
         job=job,
         plan=result.get("plan"),
         refusal=result.get("refusal"),
@@ -72,13 +89,16 @@ def restore_page(point: RestorePoint, job: Job) -> OpeningPage:
         name=name,
         place=point.table,
         back=reverse("backup-restore", args=[point.pk]),
-        called="Open in place",
+        called=title_of(None, job.params.get("to")),
         told=result,
+        is_open=job.params.get("to") is None,
     )
 
 
 def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
-    words = ["levee", "restore", str(point.pk), "--instant"]
+    words = ["levee", "restore", str(point.pk)]
+    to = params.get("to")
+    words += ["--instant"] if to is None else ["--to", to] if to else []
     words += ["--version", str(params["version"])] if params["version"] is not None else []
     words += ["--at", params["moment"]] if params["moment"] else []
     return shlex.join([*words, "--apply"])
@@ -90,14 +110,14 @@ def restore_document(point: RestorePoint, planned: Job, job: Job | None = None) 
     plan, refusal = result.get("plan"), result.get("refusal")
     told: RestorePlan | None = None
     if plan:
-        objects, size = result["objects"], result["log_bytes"]
+        objects, size = result["objects"], result["size"]
         told = {**plan, "objects": objects, "bytes": size, "cost": result["usd"], "seconds": result["seconds"]}
     return {
         "table": point.table,
         "point": str(point.pk),
         "document": result.get("document", point.proof),
         "version": result.get("version", planned.params["version"]),
-        "kind": "instant",
+        "kind": "instant" if planned.params.get("to") is None else "full",
         "to": result.get("to", ""),
         "plan": told,
         "refusal": refusal,

@@ -2,17 +2,19 @@
 
 from datetime import datetime
 from functools import partial
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from backups.contract import Verified, Ways
 from backups.models import RestorePoint
 from changes.asking import WantedChange, ask_for, young_plan
 from changes.documents import PlannedResult, planned_by
-from changes.gate import Confirmation
+from changes.gate import Confirmation, permitted
 from dashboard.accounts.actor import Actor
+from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
 from dashboard.jobs.context import JobResult
 from dashboard.jobs.models import Job
+from lake.backup.objects import place_of
 from lake.delta.uri import TableUri
 
 PLAN_KIND = "plan-restore"
@@ -20,22 +22,25 @@ RESTORE_KIND = "restore-table"
 
 
 class PlanRestoreParams(TypedDict):
-    """The point, and which version: the one of a number, the newest at a moment, or the point's own."""
+    """The point, and which version: the one of a number, the newest at a moment, or the point's own. `to` is the path
+    that it is restored to, "" for one beside the original's; None, or absent in older jobs, where it is opened in
+    place."""
 
     point: str
     version: int | None
     moment: str | None
+    to: NotRequired[str | None]
 
 
 class PlanRestoreResult(PlannedResult, total=False):
     """`document` is the one of the point that leads to `version`; `to` is where that is to open. The plan writes so
-    many `objects`, about `log_bytes`, for `usd`; the last restore of this table took `seconds`, None for none."""
+    many `objects` of about `size` bytes, for `usd`, in about `seconds`, None where nothing like it was done yet."""
 
     document: str
     version: int
     to: str
     objects: int
-    log_bytes: int
+    size: int
     usd: str
     seconds: int | None
 
@@ -47,22 +52,33 @@ class RestoreParams(PlanRestoreParams, Confirmation):
 
 
 class RestoreResult(JobResult, total=False):
+    """`objects` are those of the plan, written in `copied_in` of the `seconds`, or there before."""
+
     to: str
+    objects: int
+    copied_in: float
     seconds: float
     verified: Verified
     ways: Ways
 
 
 def plan_restore(
-    actor: Actor, point: RestorePoint, version: int | None = None, moment: datetime | None = None, *, here: bool = False
+    actor: Actor,
+    point: RestorePoint,
+    version: int | None = None,
+    moment: datetime | None = None,
+    *,
+    to: str | None = None,
+    here: bool = False,
 ) -> Job:
-    """Plan to open a version of a restore point in place; changes nothing. Raises NotAllowed; JobBusy while another
-    version of it is planned."""
-    params = PlanRestoreParams(point=str(point.pk), version=version, moment=moment.isoformat() if moment else None)
+    """Plan to open a version of a restore point in place, or to restore it to a path; changes nothing. Raises
+    NotAllowed; JobBusy while another version of it is planned."""
+    asked = moment.isoformat() if moment else None
+    params = PlanRestoreParams(point=str(point.pk), version=version, moment=asked, to=to)
     job = ask(
         actor,
         PLAN_KIND,
-        f"Plan to open {point.table} in place"[:200],
+        f"Plan to {'open' if to is None else 'restore'} {point.table}"[:200],
         here=here,
         connection=point.plan.vault_connection,
         target=target_of(point),
@@ -73,15 +89,30 @@ def plan_restore(
     return job
 
 
-def restore(actor: Actor, planned: Job, digest: str, *, reason: str = "", here: bool = False) -> Job:
+def restore(
+    actor: Actor, point: RestorePoint, planned: Job, digest: str, *, reason: str = "", here: bool = False
+) -> Job:
     """Carry out what this job planned, with this digest; the same plan confirmed twice is one job. Raises NotAllowed,
-    ChangeRefused, and JobBusy while another version of the point is being restored. A refusal is in the audit log."""
+    ChangeRefused, and JobBusy while another version of the point is being restored. A refusal is in the audit log.
+
+    What is written to the bucket of the original has to be allowed on its connection too."""
     result: PlanRestoreResult = planned.result
     params = {"document": result.get("document", ""), "version": result.get("version"), "moment": None}
+    if planned.params.get("to") is not None:
+        params["to"] = to = result.get("to", "")
+        if (source := source_written_to(point, to)) is not None:
+            with permitted(actor, "backup.restore", target_of(point), source):
+                pass  # a refusal is raised, and in the audit log
     name = TableUri.parse(planned.target_label).name
     wanted = WantedChange(planned, RESTORE_KIND, "backup.restore", name, params=params)
     shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, reason=reason, here=here)
+
+
+def source_written_to(point: RestorePoint, to: str) -> Connection | None:
+    """The connection of the original, where something is written to its bucket."""
+    is_there = place_of(to).bucket == place_of(point.table).bucket
+    return point.plan.connection if is_there else None
 
 
 def target_of(point: RestorePoint) -> Target:

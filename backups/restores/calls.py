@@ -1,42 +1,57 @@
-"""The calls by which a table is restored, each safe to send twice."""
+"""The calls by which a log is written that leads to a version of a table, each safe to send twice."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
+from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
 from lake.delta.file_actions import LogUnreadable, located
+from lake.delta.names import NameKind, parse_name
 from lake.delta.opened_log import LogOpener
 from lake.points.copies import LOG
 from lake.points.reading import LogCopy, in_order_of_writing
 
 _ESCAPED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}\s]")
 """What Java's URIs escape in a path, and with them Spark: where it compares paths, others would not be the same."""
-_OF_KEYS = ("kms:Decrypt", "kms:GenerateDataKey")
+_OF_NO_VERSION = (NameKind.LAST_CHECKPOINT, NameKind.SIDECAR, NameKind.HIDDEN)
+"""What a commit may bring along beside objects of its version: nobody reads them but by what those say."""
+
+
+def is_marker(one: ObjectSummary) -> bool:
+    """Whether an object stands for a folder alone, as consoles and S3A make them."""
+    return one.size == 0 and one.key.endswith("/")
+
+
+def objects(number: int) -> str:
+    return f"{number:,} object{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenLog(LakeCall):
-    """Writes a log that opens a version of a table where its files lie in a backup.
+class WriteLog(LakeCall):
+    """Writes the log of a version, `table` being the place of the new table and `backup` that of the backup.
 
-    `source` is the table's bucket and its root there, `backup` the place of the backup, `table` that of the new table
-    in the same bucket.
+    `own` are objects by their names that Levee makes, `after` the version that a reader of the table may have written
+    once it was whole, -1 for none. Keys encrypt what is written; those of the backup decrypt what is read.
     """
 
-    source: BucketPrefix
     backup: BucketPrefix
     table: BucketPrefix
     log: tuple[LogCopy, ...]
     encryption_key: str
+    backup_key: str
+    own: tuple[tuple[str, bytes], ...] = ()
+    after: int = -1
 
     operation = "s3:GetObject, s3:PutObject"
 
     @property
     def says(self) -> str:
-        return f"Writes a log of {_objects(len(self.log))}, which names the table's files in the backup."
+        return f"Writes the log of the version, {objects(len(self.log) + len(self.own))}, in {self.table.uri}{LOG}."
 
     @property
     def condition(self) -> str:
@@ -44,47 +59,88 @@ class OpenLog(LakeCall):
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        bucket = bucket_arn(self.table.bucket)
+        backup, bucket = bucket_arn(self.backup.bucket), bucket_arn(self.table.bucket)
+        keys = {self.backup_key, self.encryption_key} - {""}
         return (
+            Permission("s3:ListBucket", backup),
             Permission("s3:ListBucket", bucket),
-            Permission("s3:GetObject", f"{bucket}/{self.backup.prefix}*"),
-            Permission("s3:PutObject", f"{bucket}/{self.table.prefix}*"),
-            *(Permission(action, self.encryption_key) for action in _OF_KEYS if self.encryption_key),
+            Permission("s3:GetObject", f"{backup}/{self.backup.prefix}*"),
+            *(Permission(action, f"{bucket}/{self.table.prefix}*") for action in ("s3:GetObject", "s3:PutObject")),
+            *(Permission("kms:Decrypt", key) for key in sorted(keys)),
+            *(Permission("kms:GenerateDataKey", key) for key in (self.encryption_key,) if key),
         )
 
     def send(self, sending: Sending) -> Answer:
-        s3, opener, written = sending.lake.s3, LogOpener(self._place), 0
+        s3, made, written = sending.lake.s3, self._maker(), 0
         self._require_nothing_else(s3)
+        for name, data in self.own:
+            written += self._put(sending, name, data)
         for one in in_order_of_writing(self.log):
             sending.check_cancelled()
-            found = s3.get(self.table.bucket, one.key)
+            found = s3.get(self.backup.bucket, one.key)
             if found.etag != one.etag:
                 raise Stop(
-                    f"s3a://{self.table.bucket}/{one.key} is not the object that was read for the plan.", "Moved"
+                    f"s3a://{self.backup.bucket}/{one.key} is not the object that was read for the plan.", "Moved"
                 )
             try:
-                data = opener.opened(one.name, found.data)
+                written += self._put(sending, one.name, made(one.name, found.data))
             except LogUnreadable as reason:
                 raise Stop(str(reason), "LogUnreadable") from reason
-            key = f"{self.table.prefix}{LOG}{one.name}"
-            put = partial(s3.put, self.table.bucket, key, data, encryption_key=self.encryption_key)
-            if sending.write(put):
-                written += 1
-            elif s3.get(self.table.bucket, key).data != data:
-                raise Stop(f"s3a://{self.table.bucket}/{key} holds something else. {self._remove}", "Occupied")
-        said = f"{_objects(written)} written to {self.table.uri}{LOG}."
+        said = f"{objects(written)} written to {self.table.uri}{LOG}."
         return done(said) if written else already(f"The log at {self.table.uri} was there, and is the same.")
 
+    def _maker(self) -> Callable[[str, bytes], bytes]:
+        """What an object of the log becomes, by its name."""
+        return lambda _, data: data
+
+    def _put(self, sending: Sending, name: str, data: bytes) -> bool:
+        """Whether it was written; False where the same was there."""
+        s3, key = sending.lake.s3, f"{self.table.prefix}{LOG}{name}"
+        if sending.write(partial(s3.put, self.table.bucket, key, data, encryption_key=self.encryption_key)):
+            return True
+        if s3.get(self.table.bucket, key).data != data:
+            raise Stop(f"s3a://{self.table.bucket}/{key} holds something else. {self.instead}", "Occupied")
+        return False
+
     def _require_nothing_else(self, s3: S3) -> None:
-        names = {f"{self.table.prefix}{LOG}{one.name}" for one in self.log}
-        for page in s3.list(self.table.bucket, f"{self.table.prefix}{LOG}"):
+        start = f"{self.table.prefix}{LOG}"
+        for page in s3.list(self.table.bucket, start):
             for one in page.objects:
-                if one.key not in names:
-                    raise Stop(f"s3a://{self.table.bucket}/{one.key} is there already. {self._remove}", "Occupied")
+                if not is_marker(one) and not self.is_expected(one.key[len(start) :]):
+                    raise Stop(f"s3a://{self.table.bucket}/{one.key} is there already. {self.instead}", "Occupied")
+
+    def is_expected(self, name: str) -> bool:
+        """Whether an object of that name in the log is of this plan, or of what follows it."""
+        if name in {one.name for one in self.log} or name in dict(self.own):
+            return True
+        parsed = parse_name(name)
+        return self.after >= 0 and (parsed.kind in _OF_NO_VERSION or parsed.version == self.after)
 
     @property
-    def _remove(self) -> str:
+    def instead(self) -> str:
+        """What to do where something else lies there."""
+        return "Nothing is overwritten: choose another path."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLog(WriteLog):
+    """Writes a log that opens a version of a table where its files lie in a backup.
+
+    `source` is the table's bucket and its root there; the new table lies in the bucket of the backup.
+    """
+
+    source: BucketPrefix
+
+    @property
+    def instead(self) -> str:
         return f"Nothing is overwritten: remove {self.table.uri} first."
+
+    @property
+    def says(self) -> str:
+        return f"Writes a log of {objects(len(self.log))}, which names the table's files in the backup."
+
+    def _maker(self) -> Callable[[str, bytes], bytes]:
+        return LogOpener(self._place).opened
 
     def _place(self, path: str) -> str:
         """The URI of a file in the backup; a path that leads elsewhere, which no file of the version has, stays."""
@@ -92,7 +148,3 @@ class OpenLog(LakeCall):
         if not keys:
             return path
         return f"s3a://{self.backup.bucket}/{_ESCAPED.sub(lambda one: quote(one[0]), self.backup.prefix + keys[0])}"
-
-
-def _objects(number: int) -> str:
-    return f"{number:,} object{'' if number == 1 else 's'}"

@@ -1,13 +1,14 @@
 """The jobs of restores: `plan-restore` on the queue aws, and `restore-table` where Spark is warm."""
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from functools import partial
 
 from django.conf import settings
-from django.urls import reverse
 from django.utils import timezone
 
 from backups.models import RestorePoint
@@ -18,25 +19,31 @@ from backups.restores.actions import (
     PlanRestoreResult,
     RestoreParams,
     RestoreResult,
+    source_written_to,
 )
-from backups.restores.planning import opened_at, plan_opening, refused
-from backups.restores.verification import differences, verified
-from backups.restores.ways import ways_to_open
+from backups.restores.copying import CopyFiles
+from backups.restores.planning import ARCHIVES, Keys, opened_at, plan_opening, plan_restoring, refused
+from backups.restores.readers import BY_DELTALAKE, BY_SPARK, WRITE, Readers
+from backups.restores.targets import require_free, target_named
+from backups.restores.verification import Expected
 from backups.runs.prices import lines
-from backups.runs.spark_pipeline import SparkPipeline
-from backups.runs.work import RunFailed
-from changes.calls import Sending
+from changes.calls import Sending, Stop
 from changes.carrying_out import Snapshots, carry_out, check_shown, lake_to_change, stopped_in_words, why_moved
 from changes.documents import planned_result
-from changes.gate import BEFORE_ANY_CHANGE, connection_of
+from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
+from changes.plan import ChangePlan
+from dashboard.connections.accepted import LeftBehind, left_behind
 from dashboard.connections.access import lake_access
-from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
+from lake.aws.copying import COPY_LIMIT
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
 from lake.delta.uri import TableUri
 from lake.points.reading import (
+    FileCopy,
     KeptPoint,
     NotRestorable,
     RestorableVersion,
@@ -45,11 +52,11 @@ from lake.points.reading import (
     read_version,
     version_at,
 )
-from lake.points.second_reader import read_by_deltalake
-from lake.spark.jobs import read_table
 
-READ, BY_SPARK, BY_DELTALAKE = "Read the backup and plan anew", "Open it by Spark", "Open it by deltalake"
+READ = "Read the backup and plan anew"
 READS_AT_ONCE = 16
+MOST_BEFORE = 50
+"""Restores that are looked at for one like another."""
 
 
 @job_kind(PLAN_KIND, queue="aws", verb="backup.prove", changes_lake=False)
@@ -62,37 +69,48 @@ def plan_restore(context: JobContext, params: PlanRestoreParams) -> str:
             with context.step("Read the restore point and list its objects"), ThreadPoolExecutor(READS_AT_ONCE) as pool:
                 kept, version = _wanted(lake, point, params)
                 found = read_version(lake.s3, kept, version, pool)
+                to = _target(lake, found, params.get("to"))
+                plan = _plan(lake, point, found, to)
         except NotRestorable as reason:
-            said = refused(point.table, str(reason), version)
+            said = refused(point.table, str(reason), version, params.get("to"))
             context.result(planned_result(said, read_at, lake.requests.total))
             return str(reason)
-        plan = plan_opening(found, point.plan.encryption_key)
         context.result(planned_result(plan, read_at, lake.requests.total))
-    context.result(_told(context.job, found, point.plan.encryption_key))
+    context.result(_told(context.job, point, found, to))
     return f"Planned: {plan.title}."
 
 
 @job_kind(RESTORE_KIND, queue="spark", verb="backup.restore")
 def restore_table(context: JobContext, params: RestoreParams) -> str:
-    """Write the log, then open it by Spark and by deltalake; the result is a `RestoreResult`."""
+    """Write the table, open it by Spark and by deltalake, and write to it once where it stays; the result is a
+    `RestoreResult`."""
     point, connection, began = _point(params["point"]), connection_of(context), time.monotonic()
+    if path := params.get("to"):
+        check_writable(source_written_to(point, path))
     with lake_to_change(context) as lake:
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
-            found = _read_again(lake, params, pool)
-            plan = plan_opening(found, point.plan.encryption_key)
+            found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
-            step.then = (*(call.says for call in plan.calls), BY_SPARK, BY_DELTALAKE)
-        table = opened_at(found.point, found.state.version).uri.rstrip("/")
+            last = () if to is None else (WRITE,)
+            step.then = (*(call.says for call in plan.calls), BY_SPARK, BY_DELTALAKE, *last)
         kept = Snapshots(plan, {"point": found.point.uri})
-        execution = carry_out(context, plan, kept, Sending(lake, check_cancelled=context.check_cancelled))
+        sending = Sending(lake, check_cancelled=context.check_cancelled, progress=context.progress)
+        execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:
             raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
-        return _verify(context, connection, lake, found, table, began)
+        context.result(RestoreResult(copied_in=round(time.monotonic() - began, 1)))
+        readers = Readers(context, connection, lake, Expected(found, is_open=to is None), _table(found, to))
+        return readers.verify(began)
 
 
 def _point(pk: str) -> RestorePoint:
     """Raises JobFailed where a later run has replaced it."""
-    point = RestorePoint.objects.select_related("plan").filter(pk=pk).exclude(proof="").first()
+    point = (
+        RestorePoint.objects.select_related("plan__connection", "plan__vault_connection")
+        .filter(pk=pk)
+        .exclude(proof="")
+        .first()
+    )
     if point is None:
         raise JobFailed("NoSuchPoint", "The restore point is not there any more: choose one of the table's others.")
     return point
@@ -107,69 +125,106 @@ def _wanted(lake: Lake, point: RestorePoint, params: PlanRestoreParams) -> tuple
     return point_that_reaches(lake.s3, kept, version), version
 
 
-def _read_again(lake: Lake, params: RestoreParams, pool: ThreadPoolExecutor) -> RestorableVersion:
-    version = params["version"]
+def _target(lake: Lake, found: RestorableVersion, named: str | None) -> TableUri | None:
+    """Where a version goes, None for where it is opened in place. Raises NotRestorable where it cannot go there."""
+    if named is None:
+        return None
+    to = target_named(named, found.point, found.state.version)
     try:
-        kept = read_point(lake.s3, params["document"])
-        return read_version(lake.s3, kept, kept.document["version"] if version is None else version, pool)
+        require_free(lake.s3, to, found.point)
+    except AwsError as error:
+        if error.is_access_denied or error.code == "NoSuchBucket":
+            raise NotRestorable(f"{to.s3a} could not be looked at: {error}") from error
+        raise
+    return to
+
+
+def _plan(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri | None) -> ChangePlan:
+    """Raises NotRestorable."""
+    plan = point.plan
+    if to is None:
+        return plan_opening(found, plan.encryption_key)
+    entries = LeftBehind()
+    for connection in {plan.connection, plan.vault_connection}:
+        with open_lake(lake_access(connection)) as theirs:
+            entries = entries.and_also(left_behind(connection, theirs, to))
+    found = replace(found, files=tuple(_readable(lake.s3, found)))
+    is_with_source = to.bucket == found.point.source.bucket
+    keys = Keys(plan.encryption_key, plan.source_key if is_with_source else "")
+    made = plan_restoring(found, to, keys, entries)
+    try:
+        for call in made.calls:
+            if isinstance(call, CopyFiles):
+                call.there(lake.s3)
+    except Stop as reason:
+        raise NotRestorable(str(reason)) from reason
+    return made
+
+
+def _readable(s3: S3, found: RestorableVersion) -> Iterator[FileCopy]:
+    """The files of a version; one that S3 has restored from its archive is in none."""
+    archived = [one.key for one in found.files if one.storage_class in ARCHIVES]
+    with ThreadPoolExecutor(READS_AT_ONCE) as pool:
+        are_there = dict(
+            zip(archived, pool.map(partial(s3.is_restored, found.point.place.bucket), archived), strict=True)
+        )
+    for one in found.files:
+        yield one._replace(storage_class="") if are_there.get(one.key) else one
+
+
+def _planned_again(
+    lake: Lake, point: RestorePoint, params: RestoreParams, pool: ThreadPoolExecutor
+) -> tuple[RestorableVersion, ChangePlan, TableUri | None]:
+    """The version and its plan from a fresh reading. Raises JobFailed where it is refused now."""
+    try:
+        found = _read_again(lake, params, pool)
+        to = _target(lake, found, params.get("to"))
+        return found, _plan(lake, point, found, to), to
     except NotRestorable as reason:
         why = why_moved(refused("", str(reason)))
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {why}") from reason
 
 
-def _told(job: Job, found: RestorableVersion, key: str) -> PlanRestoreResult:
-    number = len(found.log)
-    items = lines(settings.BACKUP_PRICES, copies=number, listed=found.state.files, uses_kms=bool(key))
-    last = Job.objects.filter(kind=RESTORE_KIND, target_id=job.target_id, state=JobState.SUCCEEDED)
-    took = last.order_by("-finished_at").values_list("result__seconds", flat=True).first()
+def _read_again(lake: Lake, params: RestoreParams, pool: ThreadPoolExecutor) -> RestorableVersion:
+    kept, version = read_point(lake.s3, params["document"]), params["version"]
+    return read_version(lake.s3, kept, kept.document["version"] if version is None else version, pool)
+
+
+def _table(found: RestorableVersion, to: TableUri | None) -> str:
+    return to.s3a if to else opened_at(found.point, found.state.version).uri.rstrip("/")
+
+
+def _told(job: Job, point: RestorePoint, found: RestorableVersion, to: TableUri | None) -> PlanRestoreResult:
+    files = () if to is None else found.files
+    large = [one.size for one in files if one.size > COPY_LIMIT]
+    number = len(found.log) + len(files) - len(large)
+    items = lines(
+        settings.BACKUP_PRICES,
+        copies=number,
+        large=len(large),
+        large_bytes=sum(large),
+        listed=found.state.files + 3 * len(files),
+        uses_kms=bool(point.plan.encryption_key or point.plan.source_key),
+    )
     return {
         "document": found.point.uri,
         "version": found.state.version,
-        "to": opened_at(found.point, found.state.version).uri.rstrip("/"),
-        "objects": number,
-        "log_bytes": sum(one.size for one in found.log),
+        "to": _table(found, to),
+        "objects": number + len(large),
+        "size": sum(one.size for one in found.log) + sum(one.size for one in files),
         "usd": str(sum((one.usd for one in items), Decimal(0))),
-        "seconds": None if took is None else round(took),
+        "seconds": _likely_seconds(job, None if to is None else number + len(large)),
     }
 
 
-def _verify(
-    context: JobContext, connection: Connection, lake: Lake, found: RestorableVersion, table: str, began: float
-) -> str:
-    """Let both readers open it. Raises JobFailed where one sees another table than was proven."""
-    with context.step(BY_SPARK) as step:
-        try:
-            spark = SparkPipeline(connection, lake, context).run(read_table.KIND, {"table": table})
-        except (RunFailed, JobFailed) as refusal:
-            told = f"The log is written to {table}, and Spark did not open it: {refusal}"
-            raise JobFailed(refusal.code, told) from refusal
-        step.detail = f"Version {spark['version']:,}, {spark['files']:,} data files, {spark['rows']:,} rows."
-    with context.step(BY_DELTALAKE) as step:
-        deltalake = read_by_deltalake(TableUri.parse(table).url, _storage_options(connection, lake))
-        reason = deltalake.get("reason", "")
-        step.detail = (
-            f"It did not: {reason}" if reason else f"{deltalake['files']:,} data files, {deltalake['rows']:,} rows."
-        )
-        step.state = "skipped" if reason else "done"
-    seen = verified(found, spark, deltalake)
-    context.result(RestoreResult(to=table, verified=seen, seconds=round(time.monotonic() - began, 1)))
-    if wrong := differences(found, spark, deltalake):
-        raise JobFailed("NotProven", f"The log is written to {table}, and is not what was proven: {' '.join(wrong)}")
-    shown_at = reverse("backup-restore-plan", args=[context.job.target_id, context.job.params["planned_by"]])
-    context.result(RestoreResult(ways=ways_to_open(table, with_deltalake=not reason), shown_at=shown_at))
-    readers = "Spark; deltalake did not read it" if reason else "Spark and deltalake"
-    rows = f"{spark['rows']:,} row{'' if spark['rows'] == 1 else 's'}"
-    return f"Version {found.state.version:,} opens at {table}, read-only: {rows}, read by {readers}."
-
-
-def _storage_options(connection: Connection, lake: Lake) -> dict[str, str]:
-    key, secret, token = lake.keys()
-    options: dict[str, Any] = {
-        "AWS_REGION": connection.region,
-        "AWS_ACCESS_KEY_ID": key,
-        "AWS_SECRET_ACCESS_KEY": secret,
-        "AWS_SESSION_TOKEN": token,
-        "AWS_ENDPOINT_URL": connection.endpoint_url.rstrip("/"),
-        "AWS_ALLOW_HTTP": "true" if connection.endpoint_url.startswith("http://") else "",
-    }
-    return {name: value for name, value in options.items() if value}
+def _likely_seconds(job: Job, objects: int | None) -> int | None:
+    """How long it took before: to open this table, or by the objects of the last table that was copied as this is."""
+    done = Job.objects.filter(kind=RESTORE_KIND, state=JobState.SUCCEEDED, connection=job.connection)
+    for before in done.order_by("-finished_at")[:MOST_BEFORE]:
+        seconds, is_open = float(before.result["seconds"]), before.params.get("to") is None
+        if objects is None and is_open and before.target_id == job.target_id:
+            return round(seconds)
+        if objects is not None and not is_open:
+            copied_in = float(before.result["copied_in"])
+            return round(seconds - copied_in + copied_in * objects / int(before.result["objects"]))
+    return None

@@ -1,14 +1,40 @@
-"""What opening a version of a table in place would send, and what follows from it. Pure."""
+"""What opening a version in place would send, or restoring it to a path of its own, and what follows from it. Pure."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
 
 from backups.restores.actions import RESTORE_KIND
-from backups.restores.calls import OpenLog
+from backups.restores.calls import OpenLog, WriteLog, objects
+from backups.restores.copying import CopyFiles
+from changes.calls import Call
 from changes.plan import ChangePlan, Refusal
+from dashboard.connections.accepted import LeftBehind
 from lake.backup.objects import BucketPrefix
-from lake.delta.opened_log import READ_ONLY, without_coordinator
-from lake.points.reading import KeptPoint, RestorableVersion
+from lake.delta.detaching import detaching_commit, is_coordinated
+from lake.delta.names import commit_name
+from lake.delta.opened_log import READ_ONLY
+from lake.delta.uri import TableUri
+from lake.points.reading import KeptPoint, NotRestorable, RestorableVersion
 
 OPEN = "@open/"
 """Where what was opened in place lies, below the folder of its table's points, which no backup and no proof reads."""
+RESTORED_FROM = "levee.restoredFrom"
+"""The table property by which Spark writes to a restored table once, as s3a://lake/orders@41."""
+MOST_FILES = 200_000
+"""Of one version that is copied by one process."""
+ARCHIVES = ("GLACIER", "DEEP_ARCHIVE")
+_LONGEST_KEY = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The KMS keys of the backup and of what is restored; "" for what a bucket encrypts with."""
+
+    backup: str
+    restored: str
 
 
 def opened_at(point: KeptPoint, version: int) -> BucketPrefix:
@@ -16,34 +42,121 @@ def opened_at(point: KeptPoint, version: int) -> BucketPrefix:
     return point.place.below(f"{point.folder}{OPEN}{version}-{point.document['digest'][:16]}/")
 
 
+def restored_version(found: RestorableVersion) -> int:
+    """The version of a table that was restored to a path of its own, before anybody writes to it."""
+    return found.state.version + is_coordinated(found.metadata)
+
+
+def restored_from(found: RestorableVersion) -> str:
+    """The value of RESTORED_FROM."""
+    return f"{found.point.document['table']}@{found.state.version}"
+
+
 def plan_opening(found: RestorableVersion, encryption_key: str) -> ChangePlan:
-    point, state = found.point, found.state
-    table = opened_at(point, state.version)
+    point, table = found.point, opened_at(found.point, found.state.version)
     call = OpenLog(
         source=point.source,
         backup=point.place,
         table=table,
         log=found.log,
         encryption_key=encryption_key,
+        backup_key=encryption_key,
     )
+    return _plan(found, title_of(found.state.version, None), (call,), _of_opening(found, table))
+
+
+def plan_restoring(found: RestorableVersion, to: TableUri, keys: Keys, left_behind: LeftBehind) -> ChangePlan:
+    """Raises NotRestorable where a copy of the files would not be this table."""
+    _require_copyable(found, to)
+    if left_behind.stores:
+        raise NotRestorable(
+            f"The log store {left_behind.stores[0]} has entries of {to.s3a}, of a table that was there before: its "
+            "writers would go by them. Choose another path, or remove the entries first."
+        )
+    state, table = found.state, BucketPrefix(to.bucket, f"{to.key}/")
+    own = ((commit_name(state.version + 1), _detached(found)),) if is_coordinated(found.metadata) else ()
+    log = WriteLog(
+        backup=found.point.place,
+        table=table,
+        log=found.log,
+        own=own,
+        after=restored_version(found) + 1,
+        encryption_key=keys.restored,
+        backup_key=keys.backup,
+    )
+    calls = (CopyFiles(files=found.files, claim=_claim(found, to), log=log), log)
+    return _plan(found, title_of(state.version, to.s3a), calls, _of_restoring(found, to, left_behind))
+
+
+def refused(table: str, reason: str, version: int | None = None, to: str | None = None) -> Refusal:
+    return Refusal(RESTORE_KIND, table, reason, title=title_of(version, to), version=version)
+
+
+def title_of(version: int | None, to: str | None) -> str:
+    """`to` is the path that it is restored to, "" for one that is not chosen yet, None where it is opened in place."""
+    if to is None:
+        return "Open in place" if version is None else f"Open version {version:,} in place"
+    return "Restore to a new path" if version is None else f"Restore version {version:,} to a new path"
+
+
+def _plan(found: RestorableVersion, title: str, calls: tuple[Call, ...], said: Iterator[str]) -> ChangePlan:
+    point, version = found.point, found.state.version
     return ChangePlan(
         kind=RESTORE_KIND,
         subject=point.document["table"],
-        title=title_of(state.version),
-        version=state.version,
-        calls=(call,),
-        consequences=tuple(_consequences(found, table)),
+        title=title,
+        version=version,
+        calls=calls,
+        consequences=tuple(said),
         conditions=(_condition(found),),
         rests_on=(point.uri,),
     )
 
 
-def refused(table: str, reason: str, version: int | None = None) -> Refusal:
-    return Refusal(RESTORE_KIND, table, reason, title=title_of(version), version=version)
+def _require_copyable(found: RestorableVersion, to: TableUri) -> None:
+    files, version = found.files, found.state.version
+    elsewhere = sum(1 for one in files if not one.path)
+    if elsewhere:
+        raise NotRestorable(
+            f"The log of version {version:,} names {objects(elsewhere)} in full, as that of a shallow clone does: in a "
+            "copy it would lead to the original's. Open it in place, and copy it by an engine."
+        )
+    if len(files) > MOST_FILES:
+        raise NotRestorable(f"Version {version:,} has {objects(len(files))}, and at most {MOST_FILES:,} are copied.")
+    archived = [one for one in files if one.storage_class in ARCHIVES]
+    if archived:
+        raise NotRestorable(
+            f"Version {version:,} has {objects(len(archived))} in the archive {archived[0].storage_class}, such as "
+            f"s3a://{found.point.place.bucket}/{archived[0].key}: have S3 restore them first (RestoreObject), and plan "
+            "again when they are there."
+        )
+    longest = max((len(one.path.encode()) for one in files), default=0)
+    if len(f"{to.key}/".encode()) + longest > _LONGEST_KEY:
+        raise NotRestorable(f"{to.s3a} is too long for the names below it: a key has at most {_LONGEST_KEY:,} bytes.")
 
 
-def title_of(version: int | None) -> str:
-    return "Open in place" if version is None else f"Open version {version:,} in place"
+def _detached(found: RestorableVersion) -> bytes:
+    state = found.state
+    if not state.has_own_time or state.committed_at is None:
+        raise NotRestorable(
+            f"Version {state.version:,} is of a coordinated table, and no in-commit timestamp of it is in the restore "
+            "point's log: what comes after it cannot be dated. Open it in place."
+        )
+    return detaching_commit(found.protocol, found.metadata, state.committed_at)
+
+
+def _claim(found: RestorableVersion, to: TableUri) -> bytes:
+    """What claims the path, the same for the same restore: which version of which point is restored there."""
+    lines = b"".join(f"{one.path}\0{one.size}\0{one.etag}\n".encode() for one in sorted(found.files))
+    said = {
+        "format": 1,
+        "table": found.point.document["table"],
+        "version": found.state.version,
+        "to": to.s3a,
+        "files": len(found.files),
+        "hash": hashlib.sha256(lines).hexdigest(),
+    }
+    return orjson.dumps(said, option=orjson.OPT_INDENT_2)
 
 
 def _condition(found: RestorableVersion) -> str:
@@ -58,19 +171,49 @@ def _condition(found: RestorableVersion) -> str:
     )
 
 
-def _consequences(found: RestorableVersion, table: BucketPrefix) -> list[str]:
+def _files(found: RestorableVersion) -> str:
     state = found.state
-    files = f"{state.files:,} data file{'' if state.files == 1 else 's'} of {state.bytes:,} bytes"
-    said = [
-        f"Version {state.version:,} opens at {table.uri}: {files}, which stay where they are in the backup. Nothing "
-        "that exists is changed.",
+    return f"{state.files:,} data file{'' if state.files == 1 else 's'} of {state.bytes:,} bytes"
+
+
+def _of_opening(found: RestorableVersion, table: BucketPrefix) -> Iterator[str]:
+    yield (
+        f"Version {found.state.version:,} opens at {table.uri}: {_files(found)}, which stay where they are in the "
+        "backup. Nothing that exists is changed."
+    )
+    yield (
         f"It is read-only: its protocol asks for the writer feature {READ_ONLY}, so that Spark and deltalake refuse to "
-        "write to it, to optimize it and to change its properties, and Spark to vacuum it.",
-        "It can be read as long as the backup keeps these files. Removing its folder takes none of them along.",
-    ]
-    properties = dict(found.metadata.get("configuration") or {})
-    if without_coordinator(properties) != properties:
-        said.append("The properties of its commit coordinator are left out: no engine asks the original's for it.")
-    if not state.has_own_time:
-        said.append("TIMESTAMP AS OF and the history go by the dates of the new objects, not by those of the source.")
-    return said
+        "write to it, to optimize it and to change its properties, and Spark to vacuum it."
+    )
+    yield "It can be read as long as the backup keeps these files. Removing its folder takes none of them along."
+    if is_coordinated(found.metadata):
+        yield "The properties of its commit coordinator are left out: no engine asks the original's for it."
+    yield from _of_time(found)
+
+
+def _of_restoring(found: RestorableVersion, to: TableUri, left_behind: LeftBehind) -> Iterator[str]:
+    yield (
+        f"Version {found.state.version:,} is restored to {to.s3a}: {_files(found)}, as a table of its own. Nothing "
+        "that exists is changed, neither the original nor the backup, and no catalog."
+    )
+    if is_coordinated(found.metadata):
+        yield (
+            f"It leaves its commit coordinator by one more commit, version {found.state.version + 1:,}, which is there "
+            "before any engine can open it: the original's registration is never asked. Coordinate it anew where it is "
+            "to be written by many."
+        )
+    yield (
+        f"Spark then writes to it once: version {restored_version(found) + 1:,} sets the property {RESTORED_FROM} and "
+        "changes no row."
+    )
+    if left_behind.not_known:
+        yield from left_behind.not_known
+    else:
+        yield "No log store that the plan's connections know has entries of this path, and none are written."
+    yield "Only this version is proven: earlier ones that its log still names may lack files."
+    yield from _of_time(found)
+
+
+def _of_time(found: RestorableVersion) -> Iterator[str]:
+    if dict(found.metadata.get("configuration") or {}).get("delta.enableInCommitTimestamps") != "true":
+        yield "TIMESTAMP AS OF and the history go by the dates of the new objects, not by those of the source."

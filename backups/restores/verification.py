@@ -2,18 +2,37 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from backups.contract import ReadBy, Verified
+from backups.restores.planning import RESTORED_FROM, restored_from, restored_version
 from lake.delta.columns import columns_of
+from lake.delta.detaching import of_coordination
 from lake.delta.opened_log import READ_ONLY, without_coordinator
 from lake.points.reading import RestorableVersion
 
 
-def verified(found: RestorableVersion, spark: Mapping[str, Any], deltalake: Mapping[str, Any]) -> Verified:
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A version as readers have to see it where it is opened in place, or where it was restored to."""
+
+    found: RestorableVersion
+    is_open: bool
+
+    @property
+    def version(self) -> int:
+        return self.found.state.version if self.is_open else restored_version(self.found)
+
+
+def verified(
+    expected: Expected, spark: Mapping[str, Any], deltalake: Mapping[str, Any], *, wrote: bool | None = None
+) -> Verified:
     """What each reader saw; of what deltalake did not read, its reason."""
+    found = expected.found
     return {
-        "expected": {"version": found.state.version, "files": found.state.files, "bytes": found.state.bytes},
+        "expected": {"version": expected.version, "files": found.state.files, "bytes": found.state.bytes},
+        "wrote": wrote,
         "spark": _read_by(found, spark),
         "deltalake": _read_by(found, deltalake),
     }
@@ -31,27 +50,42 @@ def _read_by(found: RestorableVersion, seen: Mapping[str, Any]) -> ReadBy:
     }
 
 
-def differences(found: RestorableVersion, spark: Mapping[str, Any], deltalake: Mapping[str, Any]) -> list[str]:
+def differences(expected: Expected, spark: Mapping[str, Any], deltalake: Mapping[str, Any]) -> list[str]:
     """In which readers see another table than was proven, or than each other, a sentence each."""
     readers = [("Spark", spark)] if deltalake.get("reason") else [("Spark", spark), ("deltalake", deltalake)]
-    said = [sentence for name, seen in readers for sentence in _differences(found, name, seen)]
+    said = [sentence for name, seen in readers for sentence in _differences(expected, name, seen)]
     if len(readers) > 1 and spark["rows"] != deltalake["rows"]:
         said.append(f"Spark counts {spark['rows']:,} rows, deltalake {deltalake['rows']:,}.")
     return said
 
 
-def _differences(found: RestorableVersion, name: str, seen: Mapping[str, Any]) -> Iterator[str]:
-    state, metadata = found.state, found.metadata
-    for what, is_said in (("version", state.version), ("files", state.files), ("bytes", state.bytes)):
+def after_writing(expected: Expected, before: Mapping[str, Any], written: Mapping[str, Any]) -> list[str]:
+    """In which Spark sees another table after it has written to it once than `before`, a sentence each."""
+    said = list(_differences(expected, "After its write Spark", written))
+    if written["properties"].get(RESTORED_FROM) != restored_from(expected.found):
+        said.append("After its write Spark does not see it.")
+    if written["rows"] != before["rows"]:
+        said.append(f"After its write Spark counts {written['rows']:,} rows, and {before['rows']:,} before.")
+    return said
+
+
+def _differences(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iterator[str]:
+    found, state, metadata = expected.found, expected.found.state, expected.found.metadata
+    properties, own = dict(seen["properties"]), without_coordinator(dict(metadata.get("configuration") or {}))
+    own.pop(RESTORED_FROM, "")  # of an earlier restore
+    was_written = properties.pop(RESTORED_FROM, "") == restored_from(found)
+    for what, is_said in (("version", expected.version + was_written), ("files", state.files), ("bytes", state.bytes)):
         if seen[what] != is_said:
-            yield f"{name} sees {what} {seen[what]:,}, and {is_said:,} was proven."
+            yield f"{name} sees {what} {seen[what]:,}, and {is_said:,} is expected."
     if not _has_its_columns(found, seen):
         yield f"{name} sees other columns than the log of the backup has."
-    if READ_ONLY not in seen["features"]:
+    if expected.is_open and READ_ONLY not in seen["features"]:
         yield f"{name} does not see that it is read-only."
+    if expected.version > state.version and any(map(of_coordination, seen["features"])):
+        yield f"{name} sees a feature of a commit coordinator."
     if list(seen["partition_columns"]) != list(metadata.get("partitionColumns") or ()):
         yield f"{name} sees other partition columns than the log of the backup has."
-    if dict(seen["properties"]) != without_coordinator(dict(metadata.get("configuration") or {})):
+    if properties != own:
         yield f"{name} sees other table properties than the log of the backup has."
 
 

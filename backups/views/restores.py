@@ -1,4 +1,4 @@
-"""Opening a version of a restore point in place: what to open, the plan, and what came of it."""
+"""Restoring a version of a restore point: which one and where to, the plan, and what came of it."""
 
 from datetime import datetime
 from functools import partial
@@ -25,25 +25,31 @@ from lake.delta.uri import TableUri
 
 TEMPLATE = "backups/restore_plan.html"
 _MOST_DIGITS = 18
+_LONGEST_URI = 1_100
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: HttpRequest, point_id: UUID) -> HttpResponse:
     """Which version of a restore point; POST has it planned, then shows the plan."""
     point, actor = _point(request, point_id), Actor.from_request(request)
+    path = TableUri.parse(point.table)
     context: dict[str, Any] = {
         "point": point,
-        "name": TableUri.parse(point.table).name,
+        "name": path.name,
         "which": request.POST.get("which", "own"),
         "version": request.POST.get("version", "")[: _MOST_DIGITS + 1],
         "moment": request.POST.get("moment", "")[:32],
+        "where": request.POST.get("where", "open"),
+        "to": request.POST.get("to", "")[:_LONGEST_URI].strip(),
+        "beside": f"s3a://{path.bucket}/restored/{path.key}-{point.version}" if path.key else "",
         "why_not": "" if actor.may("backup.prove", point.plan.vault_connection) else "Needs the operator role.",
     }
     if request.method == "POST":
         version, moment, error = _asked(context)
+        to = None if context["where"] == "open" else context["to"]
         if not error:
             try:
-                job = actions.plan_restore(actor, point, version, moment)
+                job = actions.plan_restore(actor, point, version, moment, to=to)
                 return SeeOther(reverse("backup-restore-plan", args=[point.pk, job.pk]))
             except JobBusy as busy:
                 error, context["busy"] = str(busy), busy.job
@@ -58,27 +64,32 @@ def plan(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
     jobs = seen(request, Job).filter(kind=actions.PLAN_KIND, target_id=str(point.pk)).select_related("connection")
     page = restore_page(point, get_object_or_404(jobs, pk=job_id))
     connection = point.plan.vault_connection
-    may = actor.may("backup.restore", connection)
+    source = None if page.is_open else actions.source_written_to(point, page.told.get("to", ""))
+    needed = [one for one in (connection, source) if one]
+    may = all(actor.may("backup.restore", one) for one in needed)
+    why_not = next(filter(None, map(why_not_writable, needed)), "")
     context = {
         "point": point,
         "address": reverse("backup-restore-plan", args=[point.pk, job_id]),
-        "why_not": why_not_writable(connection) or ("" if may else "Needs the operator role."),
+        "why_not": why_not or ("" if may else "Needs the operator role."),
     }
     if request.method == "POST":
-        return confirmed(request, TEMPLATE, page, context, partial(_restore, actor, page.job))
+        return confirmed(request, TEMPLATE, page, context, partial(_restore, actor, point, page.job))
     if page.outcome:
         return render(request, "backups/restored.html", {"page": page, "point": point})
     return plan_page(request, TEMPLATE, page, context)
 
 
 def _point(request: HttpRequest, point_id: UUID) -> RestorePoint:
-    points: Any = seen(request, RestorePoint).select_related("plan__vault_connection").exclude(proof="")
+    points: Any = (
+        seen(request, RestorePoint).select_related("plan__connection", "plan__vault_connection").exclude(proof="")
+    )
     found: RestorePoint = get_object_or_404(points, pk=point_id)
     return found
 
 
-def _restore(actor: Actor, planned: Job, sent: Confirmed) -> Job:
-    return actions.restore(actor, planned, sent.digest, reason=sent.reason)
+def _restore(actor: Actor, point: RestorePoint, planned: Job, sent: Confirmed) -> Job:
+    return actions.restore(actor, point, planned, sent.digest, reason=sent.reason)
 
 
 def _asked(fields: dict[str, Any]) -> tuple[int | None, datetime | None, str]:

@@ -16,9 +16,10 @@ from coordinator.observation.surveys import CoordinatorSurvey, LogStoreSurvey, S
 from coordinator.observation.targets import TableTarget
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import LOUD, Severity, Verdict
-from dashboard.connections.accepted import register
+from dashboard.connections.accepted import LeftBehind, register
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
+from lake.aws.errors import AwsError
 from lake.delta.accepted import AcceptedCommits, ReadAccepted
 from lake.delta.facts import Mechanism, TableFacts
 from lake.delta.uri import TableUri
@@ -131,4 +132,19 @@ def _why_there_may_be_more(facts: TableFacts, last: int) -> str:
     return ""
 
 
-register(read_accepted)
+def entries_at(connection: Connection, lake: Lake, uri: TableUri) -> LeftBehind:
+    """The log stores that have an entry of this path in any of its spellings."""
+    holding, not_known = list[str](), list[str]()
+    for store in stores_of(connection, CommitStore.Kind.LOG_STORE):
+        try:
+            if error := unfit(store):
+                raise error
+            pages = (lake.dynamodb.query(store.name, "tablePath", path, limit=1) for path in uri.table_paths())
+            if any(page for of_path in pages for page in of_path):
+                holding.append(store.name)
+        except AwsError as error:
+            not_known.append(f"Whether {store.name} has entries of this path is not known: {error}")
+    return LeftBehind(tuple(holding), tuple(not_known))
+
+
+register(read_accepted, entries_at)

@@ -34,6 +34,7 @@ _READ = {
     "commits": list,
 }
 """What is read of a document, and its types."""
+_OF_THE_TABLE = ("metaData", "protocol")
 MOST_DOCUMENTS = 50
 """Documents of one table that are read to find one whose log reaches a version."""
 
@@ -76,17 +77,30 @@ class LogCopy(NamedTuple):
     etag: str
 
 
+class FileCopy(NamedTuple):
+    """A data file or one of deletion vectors: its `path` below the table, "" where the log names it in full, and where
+    in the bucket it lies."""
+
+    path: str
+    key: str
+    size: int
+    etag: str
+    storage_class: str
+
+
 @dataclass(frozen=True)
 class RestorableVersion:
     """A version of a table, all of whose objects were found in the backup as they should be.
 
-    `log` is what leads to it, and `metadata` the `metaData` action of that version.
+    `log` is what leads to it, `files` are what it has, and `metadata` and `protocol` the actions of that version.
     """
 
     point: KeptPoint
     state: TableAtVersion
     log: tuple[LogCopy, ...]
+    files: tuple[FileCopy, ...]
     metadata: Mapping[str, Any]
+    protocol: Mapping[str, Any]
 
 
 def read_point(s3: S3, uri: str) -> KeptPoint:
@@ -191,8 +205,9 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
     below = f"{source.prefix}/" if source.prefix else ""
 
     def size_of(key: str) -> int | None:
-        there = found.get(key) if key.startswith(below) else s3.head(point.place.bucket, prefix + key)
-        return there.size if there else None
+        if key not in found and not key.startswith(below) and (there := s3.head(point.place.bucket, prefix + key)):
+            found[key] = there
+        return found[key].size if key in found else None
 
     prover = Prover(listing, reader, TableFiles(source.prefix, source.bucket, lambda key: key, size_of))
     proof = prover.prove()
@@ -208,7 +223,13 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
     names = {one.name for group in (listing.commits.values(), *listing.checkpoints.values()) for one in group}
     names |= {one.name for one in listing.other}
     used = tuple(LogCopy(name, prefix + key, size, etag) for name, key, size, etag in log if name in names)
-    return RestorableVersion(point, state, used, _metadata(reader, listing))
+    files = tuple(_file(prefix, key, path, found[key]) for key, path in needed.items())
+    newest = _newest_actions(reader, listing)
+    return RestorableVersion(point, state, used, files, newest["metaData"], newest["protocol"])
+
+
+def _file(prefix: str, key: str, path: str | None, there: ObjectSummary) -> FileCopy:
+    return FileCopy(path or "", prefix + key, there.size, there.etag, there.storage_class)
 
 
 def in_order_of_writing(log: Sequence[LogCopy]) -> list[LogCopy]:
@@ -289,31 +310,42 @@ def _why(problems: Sequence[Any], blocked: Sequence[Any]) -> str:
     return problems[0].reason if problems else ""
 
 
-def _metadata(reader: _Renamed, listing: LogListing) -> Mapping[str, Any]:
-    """The newest `metaData` action. Raises LogUnreadable where the log has none."""
-    for version in sorted(listing.commits, reverse=True):
-        with reader.open(listing.commits[version].name) as file:
-            rows = [row["metaData"] for row in commit_rows(version, file.read()) if row.get("metaData")]
-        if rows:
-            return dict(rows[-1])
-    for version, objects in listing.checkpoints.items():
-        for one in objects:
-            with reader.open(one.name) as file:
-                rows = _metadata_of(version, one.name, file)
-            if rows:
-                return rows[-1]
-    raise LogUnreadable("The log has no metadata.")
+def _newest_actions(reader: _Renamed, listing: LogListing) -> dict[str, Mapping[str, Any]]:
+    """The newest `metaData` and `protocol` actions. Raises LogUnreadable where the log lacks one."""
+    names = {version: one.name for version, one in listing.commits.items()}
+    objects = [(version, names[version]) for version in sorted(names, reverse=True)]
+    objects += [(version, one.name) for version, parts in listing.checkpoints.items() for one in parts]
+    found: dict[str, Mapping[str, Any]] = {}
+    for version, name in objects:
+        wanted = [one for one in _OF_THE_TABLE if one not in found]
+        if not wanted:
+            break
+        with reader.open(name) as file:
+            for row in _rows(version, name, file, wanted):
+                found |= {one: row[one] for one in wanted if row.get(one)}
+    if len(found) < len(_OF_THE_TABLE):
+        raise LogUnreadable("The log has no protocol, or no metadata.")
+    return found
 
 
-def _metadata_of(version: int, name: str, file: BinaryIO) -> list[dict[str, Any]]:
-    """Of a checkpoint."""
+def _rows(version: int, name: str, file: BinaryIO, wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The lines of a commit, or of a checkpoint those of the wanted actions, in which nothing is null."""
     if name.endswith(".json"):
-        return [row["metaData"] for row in commit_rows(version, file.read()) if row.get("metaData")]
+        return list(commit_rows(version, file.read()))
     import pyarrow.parquet as pq
 
     with unreadable_checkpoint(version):
-        rows = pq.read_table(file, columns=["metaData"])["metaData"].drop_null().to_pylist()
-    return [{**row, "configuration": dict(row["configuration"] or ())} for row in rows]
+        parquet = pq.ParquetFile(file)
+        columns = [one for one in wanted if one in parquet.schema_arrow.names]
+        table = parquet.read(columns=columns)
+        return [
+            {one: _plain(row)} for one in columns for row in table[one].drop_null().to_pylist(maps_as_pydicts="strict")
+        ]
+
+
+def _plain(value: Any) -> Any:
+    """A struct of Parquet as JSON would have it."""
+    return {name: _plain(one) for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
 def _is_base(name: Any) -> bool:

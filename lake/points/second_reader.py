@@ -45,7 +45,8 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.upper() in _PASSED_ON}
 
 
-def _read(uri: str, options: Mapping[str, str]) -> dict[str, Any]:
+def read(uri: str, options: Mapping[str, str]) -> dict[str, Any]:
+    """The same in this process. Raises whatever deltalake does."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from deltalake import DeltaTable, QueryBuilder
@@ -69,7 +70,7 @@ def _read(uri: str, options: Mapping[str, str]) -> dict[str, Any]:
 def main() -> None:
     asked = json.load(sys.stdin)
     try:
-        told = _read(asked["uri"], asked["options"])
+        told = read(asked["uri"], asked["options"])
     except Exception as error:  # noqa: BLE001 - whatever deltalake raises is its answer
         told = {"reason": " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_REASON]}
     sys.stdout.write(json.dumps(told))

@@ -45,6 +45,7 @@ JOBS: dict[str, Any] = {
         "read_table",
         "rehearse",
         "remove_leftover_feature",
+        "write_once",
     )
 }
 """What does each kind of job: a function of the session, the job's parameters and a Report, which returns a dict."""

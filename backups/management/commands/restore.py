@@ -1,4 +1,4 @@
-"""`levee restore`: a version of a table opened from its backup."""
+"""`levee restore`: a version of a table restored from its backup, or opened where it lies there."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,8 +28,8 @@ from dashboard.jobs.models import Job
 
 
 class Command(ChangeCommand):
-    """Plan to open a version in place, from a fresh reading of the backup; with --apply do it, and prove that readers
-    see what was proven. Needs neither server nor worker."""
+    """Plan to restore a version, from a fresh reading of the backup: to a path of its own, or opened read-only where it
+    lies; with --apply do it, and prove that readers see what was proven. Needs neither server nor worker."""
 
     def create_parser(self, prog_name: str, subcommand: str, **words: Any) -> CommandParser:
         """Let --version be a version of the table; Django would print its own."""
@@ -46,7 +46,8 @@ class Command(ChangeCommand):
         which.add_argument(
             "--at", metavar="MOMENT", help="the one that was the newest in the log then, as 2026-11-20T10:00Z"
         )
-        where = parser.add_mutually_exclusive_group(required=True)
+        where = parser.add_mutually_exclusive_group()
+        where.add_argument("--to", metavar="URI", help="the path; without it s3a://BUCKET/restored/TABLE-VERSION")
         where.add_argument("--instant", action="store_true", help="open it where it lies in the backup, read-only")
         parser.add_argument("--apply", action="store_true", help="carry out what is planned")
         parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
@@ -59,29 +60,30 @@ class Command(ChangeCommand):
         moment = moment_named(options["at"]) if options["at"] else None
         if options["at"] and moment is None:
             raise UsageError(f"{options['at']!r} is no moment: write it as 2026-11-20T10:00Z.")
-        planned = plan_restore(Actor.command(), point, options["of_version"], moment, here=True)
+        to = None if options["instant"] else uri_named(options["to"]) if options["to"] else ""
+        planned = plan_restore(Actor.command(), point, options["of_version"], moment, to=to, here=True)
         require_read(planned, point.table)
         document = restore_document(point, planned)
-        job = self._apply(planned, document["plan"], options) if options["apply"] else None
+        job = self._apply(point, planned, document["plan"], options) if options["apply"] else None
         document = restore_document(point, planned, job)
         self.emit(document, list(_as_text(document, job)))
-        require_planned(document["refusal"], "Nothing was opened: see above.")
+        require_planned(document["refusal"], "Nothing was restored: see above.")
         if job and has_failed(job):
             raise Failed(closing(job))
 
-    def _apply(self, planned: Job, plan: RestorePlan | None, options: Options) -> Job | None:
+    def _apply(self, point: RestorePoint, planned: Job, plan: RestorePlan | None, options: Options) -> Job | None:
         if plan is None:
             return None
         digest, reason = plan["digest"], options["reason"]
         with or_failed():
             return self.done_by_spark(
-                lambda here: restore(Actor.command(), planned, digest, reason=reason, here=here), options
+                lambda here: restore(Actor.command(), point, planned, digest, reason=reason, here=here), options
             )
 
 
 def _point(what: str, plan: str | None) -> RestorePoint:
     """The restore point that is named. Raises Failed, UsageError."""
-    found = RestorePoint.objects.select_related("plan__vault_connection")
+    found = RestorePoint.objects.select_related("plan__connection", "plan__vault_connection")
     if "://" not in what:
         try:
             point = found.filter(pk=UUID(what)).first()
@@ -115,9 +117,9 @@ def _as_text(document: TableRestoreJson, job: Job | None) -> Iterator[str]:
     if plan:
         yield f"{plan['title']}: {document['table']}"
         yield from plan_in_words(plan)
-        took = f"; the last restore of this table took {plan['seconds']:,} s" if plan["seconds"] is not None else ""
+        took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
         yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
-        yield f"  Writing and listing cost ${plan['cost']}{took}."
+        yield f"  Writing and listing cost ${plan['cost']}.{took}"
     if job and done:
         yield from ("", closing_in_words(job), *_ways(done))
     elif plan:

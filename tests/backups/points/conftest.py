@@ -41,12 +41,14 @@ class Backup:
         for copied in (False, True):
             self.put(objects, copied=copied, below=below, hours_ago=hours_ago)
 
+    def boto(self) -> Any:
+        keys = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox"}
+        return boto3.client("s3", REGION, endpoint_url=self.lake.origin, **keys)
+
     def put_in_one_part(self, key: str, data: bytes) -> None:
         """Write an object of the vault as an upload of parts, which has an ETag of its own kind."""
         place = {"Bucket": self.vault, "Key": f"pool/{key}"}
-        s3 = boto3.client(
-            "s3", REGION, endpoint_url=self.lake.origin, aws_access_key_id="sandbox", aws_secret_access_key="sandbox"
-        )
+        s3 = self.boto()
         upload = s3.create_multipart_upload(**place)["UploadId"]
         part = s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=data)
         parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}

@@ -9,8 +9,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backups.models import RestorePoint
+from backups.restores import readers
 from backups.runs.spark_pipeline import SparkPipeline
-from lake.spark.jobs import read_table
+from lake.delta.uri import TableUri
+from lake.points import second_reader
+from lake.spark.jobs import read_table, write_once
 from lake.spark.jobs.report import Report
 from lake.spark.messages import decode, encode
 from lake.spark.sql import delta_path
@@ -27,14 +30,29 @@ pa = lazily("pyarrow")
 
 
 def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> None:
-    """Let `read_table` be done by this session; its answer goes through JSON, as it does from the worker."""
+    """Let what restores ask of Spark be done by this session; its answer goes through JSON, as from the worker."""
 
     def run(_: object, kind: str, params: Mapping[str, Any]) -> Any:
-        assert kind == read_table.KIND
-        result = read_table.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
+        job = {read_table.KIND: read_table, write_once.KIND: write_once}[kind]
+        result = job.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
         return decode(encode(result=result))["result"]
 
     monkeypatch.setattr(SparkPipeline, "run", run)
+
+
+def open_by_deltalake(monkeypatch: pytest.MonkeyPatch, backup: Backup) -> None:
+    """Let deltalake read and write in this process, where Spark is asked and where it is; for tables that both read."""
+
+    def run(_: object, kind: str, params: Mapping[str, Any]) -> Any:
+        uri = TableUri.parse(params["table"]).url
+        if kind == write_once.KIND:
+            table = deltalake.DeltaTable(uri, storage_options=options(backup))
+            if not params["properties"].items() <= table.metadata().configuration.items():
+                table.alter.set_table_properties(params["properties"], raise_if_not_exists=False)
+        return second_reader.read(uri, options(backup))
+
+    monkeypatch.setattr(SparkPipeline, "run", run)
+    monkeypatch.setattr(readers, "read_by_deltalake", second_reader.read)
 
 
 def restore(capsys: pytest.CaptureFixture[str], *words: str) -> Any:

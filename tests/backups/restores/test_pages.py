@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from backups.models import Plan
 from backups.runs.spark_pipeline import SparkPipeline
+from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
+from dashboard.connections.models import Connection
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from lake.points.second_reader import read_by_deltalake
-from tests.backups.restores.restoring import Table, options
-from tests.builders.people import signed_in
+from tests.backups.restores.restoring import Table, open_by_deltalake, options
+from tests.builders.people import person, signed_in, signed_in_as
 from tests.dashboard.web.markup import flat
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +52,49 @@ def test_a_version_is_chosen_planned_confirmed_and_shown_as_readers_saw_it(table
     page = flat(operator.get(plan))
     assert f"aws s3 rm --recursive {to.replace('s3a', 's3')}/" in page
     assert f"FROM delta.`{to}`" in page
+
+
+def test_a_version_is_restored_to_a_path_that_is_typed(table, monkeypatch):
+    open_by_deltalake(monkeypatch, table.backup)
+    operator, uri = signed_in(Role.OPERATOR), f"s3a://{table.backup.source}/mine/t"
+    assert f"s3a://{table.backup.source}/restored/t-" in flat(operator.get(start(table)))
+    plan = operator.post(start(table), {"which": "own", "where": "path", "to": f" {uri}"})["Location"]
+    planned = done("plan-restore")
+    page = flat(operator.get(plan))
+    assert "It can be restored now, and nothing that exists is changed." in page
+    assert f"levee restore {table.point.pk} --to {uri} --apply" in page
+    operator.post(plan, {"digest": planned.result["plan"]["digest"]})
+    assert done("restore-table").state == "succeeded"
+    page = flat(operator.get(plan))
+    assert "Version 5 is restored, and can be written to." in page
+    assert "Spark has written to it once, as version 6." in page
+    assert table.rows(uri) == list(range(6))
+
+
+def test_a_path_in_a_bucket_of_a_read_only_connection_is_shown_and_not_restored_to(table, monkeypatch):
+    vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
+    Plan.objects.update(vault_connection=vault)
+    Connection.objects.filter(name="prod").update(read_only=True)
+    operator = signed_in(Role.OPERATOR)
+    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    planned = done("plan-restore")
+    assert "The connection prod is read-only" in flat(operator.get(plan))
+    assert operator.post(plan, {"digest": planned.result["plan"]["digest"]}).status_code == 409
+
+
+def test_who_may_only_look_at_the_original_restores_nothing_beside_it(table):
+    vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
+    Plan.objects.update(vault_connection=vault)
+    user = person(None, "of-the-vault")
+    for connection, role in ((vault, Role.OPERATOR), (Connection.objects.get(name="prod"), Role.VIEWER)):
+        Grant.objects.create(user=user, connection=connection, role=role)
+    operator = signed_in_as(user)
+    for where, status in (("path", 403), ("open", 303)):
+        plan = operator.post(start(table), {"which": "own", "where": where})["Location"]
+        digest = done("plan-restore").result["plan"]["digest"]
+        assert ("Needs the operator role." in flat(operator.get(plan))) == (status == 403)
+        assert operator.post(plan, {"digest": digest}).status_code == status
+    assert [job.params["to"] for job in Job.objects.filter(kind="restore-table")] == [None]
 
 
 @pytest.mark.parametrize(

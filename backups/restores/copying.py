@@ -1,0 +1,150 @@
+"""The call that copies the files of a version to a path of its own, and may be sent twice.
+
+The path is claimed first, by an object that says what is restored there: what lies there afterwards is of this plan,
+or stops it.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from backups.restores.calls import WriteLog, is_marker, objects
+from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
+from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
+from lake.aws.errors import AwsError
+from lake.aws.list_page import ObjectSummary
+from lake.aws.s3 import S3
+from lake.backup.objects import BucketPrefix
+from lake.points.copies import LOG
+from lake.points.reading import FileCopy
+
+CLAIM = "_levee_restore.json"
+"""VACUUM passes over what begins with an underscore."""
+AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyFiles(LakeCall):
+    """Copies data files and deletion vectors out of a backup, before `log` is written; S3 copies, each by its ETag.
+
+    `claim` is the content of the object that claims the path.
+    """
+
+    files: tuple[FileCopy, ...]
+    claim: bytes
+    log: WriteLog
+
+    operation = "s3:PutObject, s3:CopyObject"
+
+    @property
+    def says(self) -> str:
+        size = sum(one.size for one in self.files)
+        what = f"{objects(len(self.files))} of {size:,} bytes"
+        return f"Claims {self.log.table.uri} by {CLAIM}, then copies {what} to it."
+
+    @property
+    def condition(self) -> str:
+        return f"nothing but this restore's lies in {self.log.table.uri}, and each object has the ETag that was read."
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        place = f"{bucket_arn(self.log.table.bucket)}/{self.log.table.prefix}*"
+        # Spark renames a file of its commit, which S3A does by a copy and a delete.
+        own = (Permission(f"s3:{action}", place) for action in ("AbortMultipartUpload", "DeleteObject"))
+        return *own, *self.log.permissions
+
+    def send(self, sending: Sending) -> Answer:
+        s3, table = sending.lake.s3, self.log.table
+        self.there(s3)
+        key = table.prefix + CLAIM
+        sending.write(partial(s3.put, table.bucket, key, self.claim, encryption_key=self.log.encryption_key))
+        there = self.there(s3)  # who came between has lost the claim, or is seen here
+        if above := claimed_above(s3, table):
+            raise Stop(above, "Occupied")
+        etags = dict[str, str]()
+        lacking = []
+        for one in self.files:
+            found = there.get(one.path)
+            if found is not None and found.size != one.size:
+                raise Stop(f"{table.below(one.path).uri} has another size. {self.log.instead}", "Occupied")
+            if found is not None and found.etag == one.etag:
+                etags[one.path] = one.etag
+            else:
+                # Copied before or not: an ETag of parts, or under a key, says nothing of the bytes
+                lacking.append(one)
+        etags |= self._copy(sending, lacking)
+        self._require_all(self.there(s3), etags)
+        if not lacking:
+            return already(f"All {objects(len(self.files))} were there.")
+        return done(f"{objects(len(lacking))} copied; all {len(self.files):,} were then listed with size and ETag.")
+
+    def there(self, s3: S3) -> dict[str, ObjectSummary]:
+        """What of this restore lies at the path, by paths below it. Raises Stop where anything else does."""
+        table, expected = self.log.table, {one.path for one in self.files}
+        found: dict[str, ObjectSummary] = {}
+        for page in s3.list(table.bucket, table.prefix):
+            for one in page.objects:
+                if is_marker(one):
+                    continue
+                path = one.key[len(table.prefix) :]
+                is_of_log = path.startswith(LOG) and self.log.is_expected(path[len(LOG) :])
+                if path != CLAIM and path not in expected and not is_of_log:
+                    raise Stop(f"s3a://{table.bucket}/{one.key} is there already. {self.log.instead}", "Occupied")
+                found[path] = one
+        if found and (CLAIM not in found or s3.get(table.bucket, table.prefix + CLAIM).data != self.claim):
+            raise Stop(f"{table.uri} holds another restore, or part of one. {self.log.instead}", "Occupied")
+        return found
+
+    def _copy(self, sending: Sending, lacking: list[FileCopy]) -> Iterator[tuple[str, str]]:
+        """The new ETags by paths."""
+        copy = partial(self._copy_one, sending)
+        pool = ThreadPoolExecutor(AT_ONCE)
+        try:
+            for number, (one, etag) in enumerate(zip(lacking, pool.map(copy, lacking), strict=True), start=1):
+                sending.check_cancelled()
+                sending.progress(number, len(lacking))
+                yield one.path, etag
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _copy_one(self, sending: Sending, one: FileCopy) -> str:
+        table = self.log.table
+        copy = Copy(
+            self.log.backup.bucket,
+            one.key,
+            table.bucket,
+            table.prefix + one.path,
+            one.size,
+            etag=one.etag,
+            encryption_key=self.log.encryption_key,
+            with_tags=False,
+        )
+        try:
+            etag = (copy_object if one.size <= COPY_LIMIT else copy_in_parts)(sending.lake.s3, copy)
+        except AwsError as error:
+            if error.is_condition_failed or error.code == "NoSuchKey":
+                where = f"s3a://{copy.source_bucket}/{copy.source_key}"
+                raise Stop(f"{where} is not the object any more that was read for the plan.", "Moved") from error
+            raise
+        if not sending.taken:
+            sending.took("")
+        return etag
+
+    def _require_all(self, there: dict[str, ObjectSummary], etags: dict[str, str]) -> None:
+        """Raises Stop where the path does not hold each file as it was copied."""
+        for one in self.files:
+            found = there.get(one.path)
+            if found is None or (found.size, found.etag) != (one.size, etags[one.path]):
+                what = "is not there" if found is None else "is not what was copied"
+                raise Stop(f"{self.log.table.below(one.path).uri} {what}: somebody changes the path.", "Occupied")
+
+
+def claimed_above(s3: S3, table: BucketPrefix) -> str:
+    """The sentence that refuses a path inside another restore's, whose VACUUM would take its files; "" for none."""
+    parts = table.prefix.rstrip("/").split("/")
+    for depth in range(len(parts)):
+        above = BucketPrefix(table.bucket, "".join(f"{part}/" for part in parts[:depth]))
+        if s3.head(above.bucket, above.prefix + CLAIM) is not None:
+            return f"{table.uri} lies inside {above.uri}, where something was restored, or is. Choose another path."
+    return ""

@@ -1,0 +1,412 @@
+"""Restoring a version to a path of its own: where to, on which evidence, and what a stop at any place leaves."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from backups.models import Plan
+from backups.restores import copying as restoring_copies
+from backups.restores import jobs, planning, readers
+from backups.restores.copying import CLAIM, CopyFiles
+from backups.runs.spark_pipeline import SparkPipeline
+from dashboard.connections.accepted import LeftBehind
+from dashboard.connections.models import Connection
+from lake.aws import copying
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+from tests.backups.points.ended_runs import copied_run, proven
+from tests.backups.restores.restoring import Table, everything, open_by_deltalake, options, restore
+from tests.builders.copies import LOG
+from tests.choosing import slowly
+from tests.lake.delta.test_restorable_model import objects_of
+from tests.lazily import lazily
+
+deltalake = lazily("deltalake")
+pa = lazily("pyarrow")
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _readers(monkeypatch: pytest.MonkeyPatch, backup: Any) -> None:
+    open_by_deltalake(monkeypatch, backup)
+
+
+def to(table: Table, path: str = "restored/t-5") -> str:
+    return f"s3a://{table.backup.source}/{path}"
+
+
+def apply(capsys: Any, table: Table, *words: str) -> Any:
+    return restore(capsys, str(table.point.pk), "--apply", "--here", *words)
+
+
+def refusal(capsys: Any, table: Table, uri: str) -> str:
+    told = restore(capsys, table.uri, "--to", uri)
+    assert told["refused"] == "Nothing was restored: see above."
+    return str(told["refusal"]["reason"])
+
+
+def below(table: Table, path: str = "restored/") -> dict[str, bytes]:
+    lake, bucket = table.backup.lake, table.backup.source
+    return {key: lake.get(bucket, key) for key, _ in list(lake.list(bucket, path))}
+
+
+def test_a_plan_says_what_it_copies_and_changes_nothing(table, capsys):
+    before = everything(table.backup.lake, table.backup.source, table.backup.vault)
+    told = restore(capsys, table.uri)
+    assert (told["refused"], told["job"], told["refusal"], told["kind"]) == ("", None, None, "full")
+    assert (told["version"], told["to"]) == (5, to(table))
+    assert (told["plan"]["objects"], told["plan"]["seconds"]) == (10, None)  # six files, a checkpoint, commits 3 to 5
+    assert told["plan"]["bytes"] > table.point.bytes
+    assert everything(table.backup.lake, table.backup.source, table.backup.vault) == before
+
+
+def test_the_table_has_its_rows_takes_a_write_and_nothing_else_is_changed(table, capsys):
+    before = everything(table.backup.lake, table.backup.source, table.backup.vault)
+    told = apply(capsys, table)
+    assert (told["refused"], told["job"]["state"]) == ("", "succeeded")
+    seen = told["job"]["verified"]
+    assert seen["expected"] == {"version": 5, "files": 6, "bytes": table.point.bytes}
+    assert (seen["wrote"], seen["spark"]["version"], seen["deltalake"]["rows"]) == (True, 5, 6)
+    assert table.rows(to(table)) == list(range(6))
+    after = everything(table.backup.lake, table.backup.source, table.backup.vault)
+    assert before.items() <= after.items()
+    new = {key.removeprefix(f"{table.backup.source}/restored/t-5/") for key in after.keys() - before.keys()}
+    log = {f"{version:020d}.json" for version in (3, 4, 5, 6)} | {f"{3:020d}.checkpoint.parquet"}
+    assert {name for name in new if name.startswith("_delta_log/")} == {f"_delta_log/{name}" for name in log}
+    assert len(new - {CLAIM}) == len(log) + 6
+    deltalake.write_deltalake(
+        to(table), pa.table({"id": pa.array([99])}), mode="append", storage_options=options(table.backup)
+    )
+    assert table.rows(to(table)) == [*range(6), 99]
+    assert table.rows(table.uri) == list(range(6))
+
+
+def test_the_log_s_objects_are_those_of_the_backup_to_the_byte(table, capsys):
+    apply(capsys, table)
+    there = below(table)
+    for name in (f"{3:020d}.checkpoint.parquet", *(f"{version:020d}.json" for version in (3, 4, 5))):
+        assert there[f"restored/t-5/_delta_log/{name}"] == table.backup.lake.get(table.backup.source, f"{LOG}{name}")
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Let S3 take so many requests that write, and no more; -1 for all."""
+    ask, writes = S3.ask, list[str]()
+
+    def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
+        if more.get("method", "GET") not in ("GET", "HEAD"):
+            if len(writes) == most:
+                raise AwsError("ConnectionFailed", "it stopped", "", operation, "", key)
+            writes.append(key)
+        return ask(self, operation, bucket, key, **more)
+
+    monkeypatch.setattr(S3, "ask", asked)
+
+
+@pytest.mark.parametrize("checkpoint", [3, slowly(None)])
+def test_a_stop_at_any_write_leaves_nothing_that_opens_and_the_next_try_ends_it(
+    backup, tmp_path, capsys, monkeypatch, checkpoint
+):
+    table = Table(backup, tmp_path, checkpoint)
+    backup.put_in_one_part(data_file(table), backup.lake.get(backup.vault, f"pool/{data_file(table)}"))
+    [table.point] = proven(copied_run(backup)).points.all()  # of a file by an ETag that no copy has
+    writes = 1 + 6 + (4 if checkpoint else 6)
+    for most in range(writes):
+        with monkeypatch.context() as stopping:
+            stop_after(stopping, most)
+            assert apply(capsys, table)["job"]["error"]["code"] == "ConnectionFailed"
+        with pytest.raises(Exception, match=r"(?i)no files in log segment|not a delta|version|metadata"):
+            deltalake.DeltaTable(to(table), storage_options=options(backup))
+        if most in (1, 4, writes - 1):
+            assert apply(capsys, table)["job"]["state"] == "succeeded"
+            assert table.rows(to(table)) == list(range(6))
+        for key in below(table):
+            backup.lake.delete(backup.source, key)
+
+
+def test_what_was_restored_may_be_restored_again(table, capsys):
+    apply(capsys, table)
+    again = apply(capsys, table)["job"]
+    assert again["state"] == "succeeded"
+    assert [one["outcome"] for one in again["calls"]] == ["already", "already"]
+
+
+def test_a_restored_table_that_somebody_has_written_to_is_not_restored_over(table, capsys):
+    apply(capsys, table)
+    deltalake.write_deltalake(
+        to(table), pa.table({"id": pa.array([99])}), mode="append", storage_options=options(table.backup)
+    )
+    assert "is there already. Nothing is overwritten: choose another path." in refusal(capsys, table, to(table))
+    assert table.rows(to(table)) == [*range(6), 99]
+
+
+def data_file(table: Table) -> str:
+    return next(key for key in below(table, "t/") if key.endswith(".parquet") and LOG not in key)
+
+
+def test_a_restore_goes_on_after_the_next_backup(table, capsys, monkeypatch):
+    with monkeypatch.context() as stopping:
+        stop_after(stopping, 4)
+        apply(capsys, table)
+    table.write(range(6, 9), None)
+    new = {key: data for key, data in objects_of(table.folder.parent).items() if not key.endswith("_last_checkpoint")}
+    table.backup.put_both(new)
+    [table.point] = proven(copied_run(table.backup)).points.all()
+    assert table.point.version == 8
+    assert apply(capsys, table, "--version", "5")["job"]["state"] == "succeeded"
+    assert table.rows(to(table)) == list(range(6))
+
+
+def test_a_stop_after_spark_s_write_is_gone_on_from(table, capsys, monkeypatch):
+    with monkeypatch.context() as stopping:
+        stopping.setattr(readers, "after_writing", lambda *_: ["It was killed."])
+        assert apply(capsys, table)["job"]["error"]["code"] == "NotProven"
+    left = f"restored/t-5/_delta_log/.{6:020d}.crc.00000000-0000-4000-8000-000000000000.tmp"
+    table.backup.lake.put(table.backup.source, left, b"{}")  # as S3A leaves it
+    told = apply(capsys, table)["job"]
+    assert (told["state"], told["verified"]["wrote"], told["verified"]["spark"]["version"]) == ("succeeded", True, 6)
+
+
+def test_nothing_is_restored_inside_another_restore(table, capsys, monkeypatch):
+    with monkeypatch.context() as stopping:
+        stop_after(stopping, 4)
+        apply(capsys, table)
+    inner = to(table, "restored/t-5/inner")
+    assert "where something was restored, or is" in refusal(capsys, table, inner)
+    for key in below(table):
+        table.backup.lake.delete(table.backup.source, key)
+    claim = f"restored/t-5/{CLAIM}"
+    after_the_last_look(monkeypatch, lambda: table.backup.lake.put(table.backup.source, claim, b"{}"))
+    assert "where something was restored, or is" in apply(capsys, table, "--to", inner)["refused"]
+    assert not [key for key in below(table) if not key.endswith(CLAIM)]
+
+
+@pytest.mark.parametrize("key", ["restored/t-5/notes.txt", f"restored/t-5/_delta_log/{7:020d}.json"])
+def test_a_path_where_something_lies_is_refused_and_left_alone(table, capsys, key):
+    table.backup.lake.put(table.backup.source, key, b"{}")
+    assert f"{key} is there already" in refusal(capsys, table, to(table))
+    assert below(table) == {key: b"{}"}
+
+
+def test_a_copy_of_another_size_is_not_made_over(table, capsys, monkeypatch):
+    with monkeypatch.context() as stopping:
+        stop_after(stopping, 4)
+        apply(capsys, table)
+    key = next(key for key in below(table) if key.endswith(".parquet"))
+    table.backup.lake.put(table.backup.source, key, b"of somebody else")
+    assert f"{key} has another size. Nothing is overwritten" in apply(capsys, table)["refused"]
+    assert below(table)[key] == b"of somebody else"
+
+
+def test_folders_that_a_console_made_are_no_objects(table, capsys):
+    for key in ("restored/t-5/", "restored/t-5/_delta_log/"):
+        table.backup.lake.put(table.backup.source, key, b"")
+    assert apply(capsys, table)["job"]["state"] == "succeeded"
+
+
+def test_a_file_of_the_same_name_is_not_taken_for_a_copy(table, capsys):
+    key = data_file(table).replace("t/", "restored/t-5/", 1)
+    table.backup.lake.put(table.backup.source, key, b"of somebody else")
+    assert "holds another restore, or part of one" in refusal(capsys, table, to(table))
+
+
+def after_the_last_look(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Act when the path was looked at for the last time before it is claimed."""
+    check, there = jobs.check_shown, CopyFiles.there
+
+    def looked(self: CopyFiles, s3: S3) -> Any:
+        found = there(self, s3)
+        act()
+        return found
+
+    def shown(*words: Any) -> None:
+        check(*words)
+        monkeypatch.setattr(CopyFiles, "there", looked)
+
+    monkeypatch.setattr(jobs, "check_shown", shown)
+
+
+def test_of_two_restores_to_one_path_the_second_stops(table, capsys, monkeypatch):
+    lake, claim = table.backup.lake, f"restored/t-5/{CLAIM}"
+    after_the_last_look(monkeypatch, lambda: lake.put(table.backup.source, claim, b"{}"))
+    assert "holds another restore" in apply(capsys, table)["refused"]
+    assert below(table) == {f"restored/t-5/{CLAIM}": b"{}"}
+
+
+def test_who_writes_to_the_path_while_it_is_copied_stops_it(table, capsys, monkeypatch):
+    copy, stranger = copying.copy_object, "restored/t-5/part-0.parquet"
+
+    def copied(*words: Any) -> str:
+        table.backup.lake.put(table.backup.source, stranger, b"PAR1")
+        return copy(*words)
+
+    monkeypatch.setattr("backups.restores.copying.copy_object", copied)
+    assert f"{stranger} is there already" in apply(capsys, table)["refused"]
+    assert not [key for key in below(table) if "_delta_log/" in key]
+
+
+@pytest.mark.parametrize(("is_copied", "says"), [(False, "is not there"), (True, "is not what was copied")])
+def test_a_copy_that_is_not_found_as_s3_said_stops_it(table, capsys, monkeypatch, is_copied, says):
+    copy, name = copying.copy_object, data_file(table).removeprefix("t/")
+
+    def copied(s3: S3, one: copying.Copy) -> str:
+        if not one.key.endswith(name):
+            return copy(s3, one)
+        if is_copied:  # with as many other bytes
+            table.backup.lake.put(table.backup.source, one.key, b"?" * one.size)
+        return "0" * 32
+
+    monkeypatch.setattr("backups.restores.copying.copy_object", copied)
+    assert f"{name} {says}" in apply(capsys, table)["refused"]
+    assert not [key for key in below(table) if "_delta_log/" in key]
+
+
+def test_a_file_that_was_replaced_after_the_last_look_is_not_copied(table, capsys, monkeypatch):
+    lake, vault, key = table.backup.lake, table.backup.vault, f"pool/{data_file(table)}"
+    other = lake.get(vault, key)[:-1] + b"?"
+    after_the_last_look(monkeypatch, lambda: lake.put(vault, key, other))
+    assert "is not the object any more" in apply(capsys, table)["refused"]
+
+
+def test_a_path_that_cannot_be_a_table_s_own_is_refused(table, capsys):
+    table.backup.lake.put(table.backup.source, f"other/_delta_log/{0:020d}.json", b"{}")
+    vault, paths = table.backup.vault, ("", "a/../t", "a//t", "a/_delta_log", ".hidden/t")
+    assert [path for path in paths if "is no path for a table" not in refusal(capsys, table, to(table, path))] == []
+    for path in ("t", "t/restored"):
+        assert "is where the table itself is, or was" in refusal(capsys, table, to(table, path))
+    assert "lies inside the table" in refusal(capsys, table, to(table, "other/restored/t"))
+    table.backup.lake.put(table.backup.vault, f"_delta_log/{0:020d}.json", b"{}")
+    assert "lies inside the table" in refusal(capsys, table, f"s3a://{vault}/restored/t")
+    assert "could not be looked at" in refusal(capsys, table, "s3a://no-such-bucket-0/t")
+    assert "is too long for the names below it" in refusal(capsys, table, to(table, "long" * 250))
+    for path in ("pool/restored/t", "pool"):
+        assert "lies where a backup does" in refusal(capsys, table, f"s3a://{vault}/{path}")
+    Plan.objects.filter(pk=table.backup.plan.pk).update(name="moved", destination=f"s3a://{vault}/elsewhere/")
+    assert "lies where a backup does" in refusal(capsys, table, f"s3a://{vault}/elsewhere/t")
+    assert "lies where a backup does" in refusal(capsys, table, f"s3a://{vault}/pool/restored/t")
+
+
+def test_the_bucket_of_the_backup_may_be_restored_to_beside_it(table, capsys):
+    uri = f"s3a://{table.backup.vault}/restored/t"
+    assert apply(capsys, table, "--to", uri)["job"]["state"] == "succeeded"
+    assert table.rows(uri) == list(range(6))
+
+
+def test_an_older_version_is_restored_without_what_came_after_it(table, capsys):
+    table.go_on()
+    assert apply(capsys, table, "--version", "4")["job"]["state"] == "succeeded"
+    assert table.rows(to(table, "restored/t-4")) == list(range(5))
+    versions = {key[-25:] for key in below(table) if key.endswith(".json") and "_delta_log/" in key}
+    assert f"{5:020d}.json" in versions  # the write of this very restore
+    assert f"{6:020d}.json" not in versions
+    assert b"levee.restoredFrom" in below(table)[f"restored/t-4/_delta_log/{5:020d}.json"]
+
+
+def test_log_stores_are_asked_for_entries_of_the_path(table, capsys, monkeypatch):
+    said = LeftBehind(not_known=("Whether delta_log has entries of this path is not known: it said no.",))
+    monkeypatch.setattr(jobs, "left_behind", lambda *_: said)
+    consequences = restore(capsys, table.uri)["plan"]["consequences"]
+    assert said.not_known[0] in consequences
+    monkeypatch.setattr(jobs, "left_behind", lambda *_: LeftBehind(("delta_log",)))
+    assert "The log store delta_log has entries of" in refusal(capsys, table, to(table))
+
+
+def test_a_table_whose_log_names_files_in_full_is_opened_and_not_copied(backup, tmp_path, capsys):
+    folder = tmp_path / "t"
+    deltalake.write_deltalake(str(folder), pa.table({"id": pa.array([1])}))
+    objects = objects_of(tmp_path)
+    commit = next(key for key in objects if key.endswith(".json"))
+    file = next(key for key in objects if key.endswith(".parquet"))
+    row = f'"path":"{file.removeprefix("t/")}"'.encode()
+    assert row in objects[commit]
+    objects[commit] = objects[commit].replace(row, f'"path":"s3a://{backup.source}/{file}"'.encode())
+    backup.put_both(objects)
+    [point] = proven(copied_run(backup)).points.all()
+    assert "names 1 object in full" in restore(capsys, str(point.pk))["refusal"]["reason"]
+    assert restore(capsys, str(point.pk), "--instant")["refusal"] is None
+
+
+@pytest.mark.parametrize("archive", ["GLACIER", "DEEP_ARCHIVE"])
+def test_what_lies_in_an_archive_is_named_until_s3_has_restored_it(table, capsys, archive):
+    s3, key = table.backup.boto(), f"pool/{data_file(table)}"
+    place = {"Bucket": table.backup.vault, "Key": key}
+    s3.put_object(**place, Body=table.backup.lake.get(table.backup.vault, key), StorageClass=archive)
+    assert f"has 1 object in the archive {archive}, such as" in restore(capsys, table.uri)["refusal"]["reason"]
+    s3.restore_object(**place, RestoreRequest={"Days": 2})
+    assert apply(capsys, table)["job"]["state"] == "succeeded"
+    assert table.rows(to(table)) == list(range(6))
+
+
+def test_only_so_many_files_are_copied_by_one_process(table, capsys, monkeypatch):
+    monkeypatch.setattr(planning, "MOST_FILES", 5)
+    assert "has 6 objects, and at most 5 are copied" in restore(capsys, table.uri)["refusal"]["reason"]
+
+
+def test_large_files_are_copied_in_parts(table, capsys, monkeypatch):
+    in_parts, largest = list[str](), max(size for _, size in table.backup.lake.list(table.backup.vault, "pool/t/part"))
+    whole = copying.copy_in_parts
+
+    def copied(s3: S3, one: copying.Copy) -> str:
+        in_parts.append(one.key)
+        return whole(s3, one)
+
+    monkeypatch.setattr(restoring_copies, "copy_in_parts", copied)
+    monkeypatch.setattr(restoring_copies, "COPY_LIMIT", largest - 1)
+    assert apply(capsys, table)["job"]["state"] == "succeeded"
+    assert in_parts
+    assert table.rows(to(table)) == list(range(6))
+
+
+def test_a_write_that_cannot_be_seen_is_none(table, capsys, monkeypatch):
+    run = SparkPipeline.run
+    monkeypatch.setattr(SparkPipeline, "run", lambda self, _, params: run(self, "read_table", params))
+    told = apply(capsys, table)
+    assert told["job"]["error"]["code"] == "NotProven"
+    assert "After its write Spark does not see it." in told["refused"]
+    assert (told["job"]["verified"]["wrote"], told["job"]["ways"]) == (None, None)
+
+
+def test_the_bucket_of_a_connection_that_is_read_only_is_not_written_to(table, capsys):
+    Connection.objects.filter(name="prod").update(read_only=True)
+    vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
+    Plan.objects.update(vault_connection=vault)
+    assert "The connection prod is read-only" in apply(capsys, table)["refused"]
+    assert below(table) == {}
+    elsewhere = f"s3a://{table.backup.vault}/restored/t"
+    assert apply(capsys, table, "--to", elsewhere)["job"]["state"] == "succeeded"
+
+
+def test_keys_of_source_and_backup_are_used_where_they_belong(table, capsys, monkeypatch):
+    restored, kept = (f"arn:aws:kms:us-east-1:123456789012:key/{name}" for name in ("of-the-source", "of-the-backup"))
+    Plan.objects.update(source_key=restored, encryption_key=kept)
+    permissions = restore(capsys, table.uri)["plan"]["permissions"]
+    of_keys = [one for one in permissions if one.startswith("kms:")]
+    assert of_keys == [f"kms:Decrypt on {kept}", f"kms:Decrypt on {restored}", f"kms:GenerateDataKey on {restored}"]
+    ask, keys = S3.ask, dict[str, str]()
+
+    def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
+        if more.get("method") == "PUT":
+            keys[key] = more["headers"].get("x-amz-server-side-encryption-aws-kms-key-id", "")
+        return ask(self, operation, bucket, key, **more)
+
+    monkeypatch.setattr(S3, "ask", asked)
+    assert apply(capsys, table)["job"]["state"] == "succeeded"
+    assert len(keys) == 11
+    assert set(keys.values()) == {restored}
+    elsewhere = restore(capsys, table.uri, "--to", f"s3a://{table.backup.vault}/restored/t")["plan"]["permissions"]
+    assert [one for one in elsewhere if one.startswith("kms:")] == [f"kms:Decrypt on {kept}"]
+
+
+def test_how_long_it_takes_is_told_by_the_last_restore(table, capsys):
+    assert apply(capsys, table)["job"]["seconds"] is not None
+    told = restore(capsys, table.uri, "--to", to(table, "again"))
+    assert told["plan"]["seconds"] is not None
+    assert restore(capsys, table.uri, "--instant")["plan"]["seconds"] is None
+
+
+def test_the_claim_says_what_is_restored_there(table, capsys):
+    apply(capsys, table)
+    said = json.loads(below(table)[f"restored/t-5/{CLAIM}"])
+    assert (said["table"], said["version"], said["to"], said["files"]) == (table.uri, 5, to(table), 6)

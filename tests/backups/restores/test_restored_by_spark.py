@@ -1,0 +1,93 @@
+"""Tables of real Spark's restored to a path of their own: read and written there, and the original as it was."""
+
+from typing import Any
+
+import pytest
+
+from coordinator.models import CommitStore
+from dashboard.connections.models import Connection
+from lake.spark.sql import delta_path
+from sandbox.coordinated import take_back_backfill
+from sandbox.ground import DELTA_COMMITS
+from sandbox.spark_tables import SparkLake
+from tests.backups.points.conftest import Backup
+from tests.backups.points.ended_runs import copied_run, proven
+from tests.backups.restores.restoring import copy_all, everything, open_by, restore, rows
+from tests.backups.restores.test_opened_by_spark import KINDS, ROW, make, registrations
+from tests.choosing import slowly
+from tests.sparksession import spark_lake
+
+__all__ = ["spark_lake"]
+pytestmark = [pytest.mark.django_db, pytest.mark.spark]
+
+WRITES = ("DELETE FROM {t} WHERE id = 1", "OPTIMIZE {t}", "VACUUM {t}", "ALTER TABLE {t} SET TBLPROPERTIES ('a' = 'b')")
+
+
+def backed_up(backup: Backup, lake: SparkLake, kind: str) -> str:
+    """The URI of a table of this kind that is in the backup."""
+    root, properties, clause = KINDS[kind]
+    is_coordinated, uri = kind == "coordinated", f"s3a://{backup.source}/{root}"
+    prod = Connection.objects.get(name="prod")
+    CommitStore.objects.create(connection=prod, name=DELTA_COMMITS, kind=CommitStore.Kind.COMMIT_COORDINATOR)
+    make(lake, uri, properties | (lake.coordinator() if is_coordinated else {}), clause)
+    if is_coordinated:
+        take_back_backfill(backup.lake, backup.source, root, [5])  # accepted, and never published
+    copy_all(backup)
+    proven(copied_run(backup, [root]))
+    return uri
+
+
+def test_a_coordinated_table_is_committed_to_beside_its_living_original(
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    uri = backed_up(backup, spark_lake, "coordinated")
+    expected, items = rows(spark_lake, uri), registrations(backup)
+    before = everything(backup.lake, backup.source, backup.vault)
+    open_by(monkeypatch, spark_lake)
+
+    told = restore(capsys, uri, "--apply")
+
+    assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
+    assert told["job"]["verified"]["expected"]["version"] == 6  # one more, by which it left its coordinator
+    assert "VacuumProtocolCheck" in told["job"]["verified"]["deltalake"]["reason"]
+    spark_lake.insert(told["to"], ROW)
+    after = everything(backup.lake, backup.source, backup.vault)
+    assert before.items() <= after.items()
+    place = told["to"].removeprefix("s3a://")
+    assert all(key.startswith(f"{place}/") for key in after.keys() - before.keys())
+    assert registrations(backup) == items
+    spark_lake.insert(uri, ROW)
+    assert registrations(backup) != items
+    assert len(rows(spark_lake, uri)) == len(rows(spark_lake, told["to"])) > len(expected)
+    [detail] = spark_lake.sql(f"DESCRIBE DETAIL {delta_path(told['to'])}")
+    assert not [name for name in detail["properties"] if "coordinatedCommits" in name]
+    assert "coordinatedCommits-preview" not in detail["tableFeatures"]
+
+
+@pytest.mark.parametrize("kind", [*map(slowly, KINDS)])
+def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, kind: str
+) -> None:
+    uri = backed_up(backup, spark_lake, kind)
+    point_rows = rows(spark_lake, uri)
+    for key, _ in list(backup.lake.list(backup.source, "")):
+        backup.lake.delete(backup.source, key)
+    before, items = everything(backup.lake, backup.source, backup.vault), registrations(backup)
+    open_by(monkeypatch, spark_lake)
+
+    told = restore(capsys, uri, "--apply")
+
+    assert (told["refused"], told["job"]["state"]) == ("", "succeeded")
+    assert rows(spark_lake, told["to"]) == point_rows
+    again = restore(capsys, uri, "--apply")["job"]
+    assert (again["state"], again["verified"]["spark"]["version"]) == (
+        "succeeded",
+        again["verified"]["expected"]["version"] + 1,
+    )
+    for statement in WRITES:
+        spark_lake.sql(statement.format(t=delta_path(told["to"])))
+    assert rows(spark_lake, told["to"]) == [row for row in point_rows if row[0] != 1]
+    after = everything(backup.lake, backup.source, backup.vault)
+    assert before.items() <= after.items()
+    assert all(key.startswith(told["to"].removeprefix("s3a://")) for key in after.keys() - before.keys())
+    assert registrations(backup) == items
