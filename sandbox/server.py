@@ -56,6 +56,26 @@ def backdating(application: Application) -> Application:
     return layer
 
 
+def pinning_sources(application: Application) -> Application:
+    """WSGI layer: a copy on the condition of its source's ETag is refused where that is another, which moto ignores."""
+
+    def layer(environ: Environ, start_response: Any) -> Iterable[bytes]:
+        wanted = environ.get("HTTP_X_AMZ_COPY_SOURCE_IF_MATCH")
+        if wanted is not None and environ.get("HTTP_X_AMZ_COPY_SOURCE"):
+            name, _, key = unquote(environ["HTTP_X_AMZ_COPY_SOURCE"]).lstrip("/").partition("/")
+            bucket = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets.get(name)
+            found = bucket.keys.get(key) if bucket else None
+            if found is not None and found.etag.strip('"') != wanted.strip('"'):
+                said = "At least one of the pre-conditions you specified did not hold"
+                refusal: Iterable[bytes] = refused(Refusal("PreconditionFailed", said, 412), is_control=False)(
+                    environ, start_response
+                )
+                return refusal
+        return application(environ, start_response)
+
+    return layer
+
+
 def refusing_unknown(application: Application) -> Application:
     """WSGI layer: an operation that moto does not know is refused with 501, which no client repeats."""
 
@@ -105,7 +125,9 @@ def application() -> Application:
     werkzeug_app.RegexConverter = _AnyCharacter
     moto: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
     rules = RuleBook()
-    return one_region(legacy_dynamodb(BatchOperations(Inventories(backdating(refusing_unknown(moto)), rules), rules)))
+    return one_region(
+        legacy_dynamodb(BatchOperations(Inventories(backdating(pinning_sources(refusing_unknown(moto))), rules), rules))
+    )
 
 
 def bind(port: int) -> BaseWSGIServer:
