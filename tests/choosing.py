@@ -18,11 +18,9 @@ KEPT = (
     # A table with a hostile name, at Amazon's own DynamoDB: created, enabled, repaired, dropped and read.
     "tests/conformance/test_names.py::test_a_table_of_any_name_is_enabled_repaired_and_dropped[quotes]",
     "tests/backups/runs/test_on_spark.py::test_a_run_takes_the_inventory_that_s3_delivered",
-    # A table with deletion vectors, destroyed and opened in place.
-    "tests/backups/restores/test_opened_by_spark.py::test_a_destroyed_table_opens_in_place_with_its_rows_and_takes_no_"
-    "write[vectors]",
-    # A coordinated table, restored and committed to beside its original.
-    "tests/backups/restores/test_restored_by_spark.py::test_a_coordinated_table_is_committed_to_beside_its_living_original",
+    # A coordinated table with deletion vectors, opened in place, and restored and committed to beside its original.
+    "tests/backups/restores/test_restored_by_spark.py::test_a_coordinated_table_opens_and_is_committed_to_beside_its_"
+    "living_original",
     "tests/lake/spark/test_jvm_death.py::test_a_job_whose_jvm_is_killed_at_its_work_is_lost_and_the_next_one_is_done_by_"
     "another",
     "tests/lake/spark/test_backup_live.py",

@@ -35,7 +35,7 @@ KINDS: dict[str, tuple[str, dict[str, str], str]] = {
     "names": ("sales 50%/ünï+x", CHECKPOINTS | {"delta.enableDeletionVectors": "true"}, PARTITIONED),
     "columns mapped": ("t", CHECKPOINTS | {"delta.columnMapping.mode": "name"}, ""),
     "in-commit timestamps": ("t", CHECKPOINTS | {"delta.enableInCommitTimestamps": "true"}, ""),
-    "coordinated": ("t", CHECKPOINTS, ""),
+    "coordinated": ("t", CHECKPOINTS | {"delta.enableDeletionVectors": "true"}, ""),
     "statistics parsed": ("t", CHECKPOINTS | PARSED, ""),
 }
 WRITES = (
@@ -55,7 +55,7 @@ def make(lake: SparkLake, uri: str, properties: dict[str, str], clause: str) -> 
         lake.insert(uri, ROW)
 
 
-@pytest.mark.parametrize("kind", ["vectors", *map(slowly, KINDS.keys() - {"vectors"})])
+@pytest.mark.parametrize("kind", [*map(slowly, KINDS)])
 def test_a_destroyed_table_opens_in_place_with_its_rows_and_takes_no_write(
     backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, kind: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from coordinator.models import CommitStore
 from dashboard.connections.models import Connection
+from lake.delta.opened_log import READ_ONLY
 from lake.spark.sql import delta_path
 from sandbox.coordinated import take_back_backfill
 from sandbox.ground import DELTA_COMMITS
@@ -37,7 +38,7 @@ def backed_up(backup: Backup, lake: SparkLake, kind: str) -> str:
     return uri
 
 
-def test_a_coordinated_table_is_committed_to_beside_its_living_original(
+def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_original(
     backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     uri = backed_up(backup, spark_lake, "coordinated")
@@ -45,16 +46,22 @@ def test_a_coordinated_table_is_committed_to_beside_its_living_original(
     before = everything(backup.lake, backup.source, backup.vault)
     open_by(monkeypatch, spark_lake)
 
+    opened = restore(capsys, uri, "--instant", "--apply")
     told = restore(capsys, uri, "--apply")
 
+    assert (opened["refused"], opened["job"]["state"], opened["version"]) == ("", "succeeded", 5)
+    assert rows(spark_lake, opened["to"]) == rows(spark_lake, told["to"]) == expected
+    with pytest.raises(Exception, match=f"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE.*{READ_ONLY}"):
+        spark_lake.insert(opened["to"], ROW)
+    assert opened["job"]["verified"]["spark"] == {**opened["job"]["verified"]["deltalake"], "rows": len(expected)}
     assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
     assert told["job"]["verified"]["expected"]["version"] == 6  # one more, by which it left its coordinator
     assert "VacuumProtocolCheck" in told["job"]["verified"]["deltalake"]["reason"]
     spark_lake.insert(told["to"], ROW)
     after = everything(backup.lake, backup.source, backup.vault)
     assert before.items() <= after.items()
-    place = told["to"].removeprefix("s3a://")
-    assert all(key.startswith(f"{place}/") for key in after.keys() - before.keys())
+    places = tuple(f"{one['to'].removeprefix('s3a://')}/" for one in (opened, told))
+    assert all(key.startswith(places) for key in after.keys() - before.keys())
     assert registrations(backup) == items
     spark_lake.insert(uri, ROW)
     assert registrations(backup) != items
