@@ -57,7 +57,9 @@ def test_a_version_is_chosen_planned_confirmed_and_shown_as_readers_saw_it(table
 def test_a_version_is_restored_to_a_path_that_is_typed(table, monkeypatch):
     open_by_deltalake(monkeypatch, table.backup)
     operator, uri = signed_in(Role.OPERATOR), f"s3a://{table.backup.source}/mine/t"
-    assert f"s3a://{table.backup.source}/restored/t-" in flat(operator.get(start(table)))
+    page = flat(operator.get(start(table)))
+    assert f"Left empty, it is <code>s3a://{table.backup.source}/restored/t-5</code> for version 5." in page
+    assert "{{" not in page
     plan = operator.post(start(table), {"which": "own", "where": "path", "to": f" {uri}"})["Location"]
     planned = done("plan-restore")
     page = flat(operator.get(plan))
@@ -80,6 +82,17 @@ def test_a_path_in_a_bucket_of_a_read_only_connection_is_shown_and_not_restored_
     planned = done("plan-restore")
     assert "The connection prod is read-only" in flat(operator.get(plan))
     assert operator.post(plan, {"digest": planned.result["plan"]["digest"]}).status_code == 409
+
+
+def test_a_connection_that_is_read_only_by_the_time_of_the_job_stops_it(table):
+    vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
+    Plan.objects.update(vault_connection=vault)
+    operator = signed_in(Role.OPERATOR)
+    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    operator.post(plan, {"digest": done("plan-restore").result["plan"]["digest"]})
+    Connection.objects.filter(name="prod").update(read_only=True)
+    assert done("restore-table").error_code == "ConnectionReadOnly"
+    assert not [key for key, _ in table.backup.lake.list(table.backup.source, "restored/")]
 
 
 def test_who_may_only_look_at_the_original_restores_nothing_beside_it(table):
