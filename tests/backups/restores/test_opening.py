@@ -217,9 +217,10 @@ def test_a_table_below_a_folder_whose_name_needs_escapes_opens(backup, tmp_path,
     assert read_by_deltalake(TableUri.parse(told["to"]).url, options(backup))["rows"] == 2
 
 
-def test_what_lies_where_the_log_would_go_is_left_alone(table, capsys):
+@pytest.mark.parametrize("name", [f"{9:020d}.json", "_last_checkpoint"])
+def test_what_lies_where_the_log_would_go_is_left_alone(table, capsys, name):
     to = restore(capsys, table.uri, "--instant")["to"].removeprefix(f"s3a://{table.backup.vault}/")
-    table.backup.lake.put(table.backup.vault, f"{to}/{LOG.removeprefix('t/')}{9:020d}.json", b"{}")
+    table.backup.lake.put(table.backup.vault, f"{to}/{LOG.removeprefix('t/')}{name}", b"{}")
     before = everything(table.backup.lake, table.backup.vault)
     assert "is there already" in apply(capsys, table)["refused"]
     assert everything(table.backup.lake, table.backup.vault) == before
