@@ -267,6 +267,12 @@ class ReadBy(TypedDict):
     reason: Annotated[str, ""]
 
 
+class ReadBySpark(ReadBy):
+    """`wrote` says that Spark has written to the table afterwards, null where that is not wanted."""
+
+    wrote: bool | None
+
+
 class ProvenState(TypedDict):
     version: Annotated[int, 41]
     files: Annotated[int, 460]
@@ -275,11 +281,10 @@ class ProvenState(TypedDict):
 
 class Verified(TypedDict):
     """What was proven, and what each engine reads. A table that was taken off its commit coordinator has one version
-    more; `wrote` says that Spark has written to it afterwards, null where that is not wanted."""
+    more."""
 
     expected: ProvenState
-    wrote: bool | None
-    spark: ReadBy
+    spark: ReadBySpark
     deltalake: ReadBy
 
 

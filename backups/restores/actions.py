@@ -52,10 +52,9 @@ class RestoreParams(PlanRestoreParams, Confirmation):
 
 
 class RestoreResult(JobResult, total=False):
-    """`objects` are those of the plan, written in `copied_in` of the `seconds`, or there before."""
+    """`copied_in` is the part of the `seconds` that passed before readers were asked."""
 
     to: str
-    objects: int
     copied_in: float
     seconds: float
     verified: Verified

@@ -6,7 +6,7 @@ or stops it.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from backups.restores.calls import WriteLog, is_marker, objects
@@ -21,6 +21,7 @@ from lake.points.reading import FileCopy
 
 CLAIM = "_levee_restore.json"
 """VACUUM passes over what begins with an underscore."""
+COPIED = "copied"
 AT_ONCE = 32
 
 
@@ -77,7 +78,8 @@ class CopyFiles(LakeCall):
         self._require_all(self.there(s3), etags)
         if not lacking:
             return already(f"All {objects(len(self.files))} were there.")
-        return done(f"{objects(len(lacking))} copied; all {len(self.files):,} were then listed with size and ETag.")
+        said = f"{objects(len(lacking))} copied; all {len(self.files):,} were then listed with size and ETag."
+        return replace(done(said), counts={COPIED: len(lacking)})
 
     def there(self, s3: S3) -> dict[str, ObjectSummary]:
         """What of this restore lies at the path, by paths below it. Raises Stop where anything else does."""

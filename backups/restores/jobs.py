@@ -21,8 +21,8 @@ from backups.restores.actions import (
     RestoreResult,
     source_written_to,
 )
-from backups.restores.copying import CopyFiles
-from backups.restores.planning import ARCHIVES, Keys, opened_at, plan_opening, plan_restoring, refused
+from backups.restores.copying import COPIED, CopyFiles
+from backups.restores.planning import MOST_FILES, Keys, opened_at, plan_opening, plan_restoring, refused
 from backups.restores.readers import BY_DELTALAKE, BY_SPARK, WRITE, Readers
 from backups.restores.targets import require_free, target_named
 from backups.restores.verification import Expected
@@ -41,6 +41,8 @@ from lake.aws.access import Lake, open_lake
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
+from lake.backup.objects import ARCHIVE_CLASSES
+from lake.delta.detaching import is_coordinated
 from lake.delta.uri import TableUri
 from lake.points.reading import (
     FileCopy,
@@ -91,8 +93,7 @@ def restore_table(context: JobContext, params: RestoreParams) -> str:
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
             found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
-            last = () if to is None else (WRITE,)
-            step.then = (*(call.says for call in plan.calls), BY_SPARK, BY_DELTALAKE, *last)
+            step.then = (*(call.says for call in plan.calls), BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
         kept = Snapshots(plan, {"point": found.point.uri})
         sending = Sending(lake, check_cancelled=context.check_cancelled, progress=context.progress)
         execution = carry_out(context, plan, kept, sending)
@@ -105,12 +106,8 @@ def restore_table(context: JobContext, params: RestoreParams) -> str:
 
 def _point(pk: str) -> RestorePoint:
     """Raises JobFailed where a later run has replaced it."""
-    point = (
-        RestorePoint.objects.select_related("plan__connection", "plan__vault_connection")
-        .filter(pk=pk)
-        .exclude(proof="")
-        .first()
-    )
+    points = RestorePoint.objects.select_related("plan__connection", "plan__vault_connection")
+    point = points.filter(pk=pk).exclude(proof="").first()
     if point is None:
         raise JobFailed("NoSuchPoint", "The restore point is not there any more: choose one of the table's others.")
     return point
@@ -163,13 +160,13 @@ def _plan(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUr
 
 def _readable(s3: S3, found: RestorableVersion) -> Iterator[FileCopy]:
     """The files of a version; one that S3 has restored from its archive is in none."""
-    archived = [one.key for one in found.files if one.storage_class in ARCHIVES]
+    few = found.files if len(found.files) <= MOST_FILES else ()
+    archived = [one.key for one in few if one.storage_class in ARCHIVE_CLASSES]
+    ask = partial(s3.is_restored, found.point.place.bucket)
     with ThreadPoolExecutor(READS_AT_ONCE) as pool:
-        are_there = dict(
-            zip(archived, pool.map(partial(s3.is_restored, found.point.place.bucket), archived), strict=True)
-        )
+        is_there = dict(zip(archived, pool.map(ask, archived), strict=True))
     for one in found.files:
-        yield one._replace(storage_class="") if are_there.get(one.key) else one
+        yield one._replace(storage_class="") if is_there.get(one.key) else one
 
 
 def _planned_again(
@@ -197,7 +194,8 @@ def _table(found: RestorableVersion, to: TableUri | None) -> str:
 def _told(job: Job, point: RestorePoint, found: RestorableVersion, to: TableUri | None) -> PlanRestoreResult:
     files = () if to is None else found.files
     large = [one.size for one in files if one.size > COPY_LIMIT]
-    number = len(found.log) + len(files) - len(large)
+    own = 0 if to is None else 1 + is_coordinated(found.metadata)  # the claim, and the commit off the coordinator
+    number = len(found.log) + own + len(files) - len(large)
     items = lines(
         settings.BACKUP_PRICES,
         copies=number,
@@ -213,18 +211,19 @@ def _told(job: Job, point: RestorePoint, found: RestorableVersion, to: TableUri 
         "objects": number + len(large),
         "size": sum(one.size for one in found.log) + sum(one.size for one in files),
         "usd": str(sum((one.usd for one in items), Decimal(0))),
-        "seconds": _likely_seconds(job, None if to is None else number + len(large)),
+        "seconds": _likely_seconds(job, None if to is None else len(files)),
     }
 
 
-def _likely_seconds(job: Job, objects: int | None) -> int | None:
-    """How long it took before: to open this table, or by the objects of the last table that was copied as this is."""
+def _likely_seconds(job: Job, files: int | None) -> int | None:
+    """How long it took before: to open this table, or by the files of the last table that was copied as this is."""
     done = Job.objects.filter(kind=RESTORE_KIND, state=JobState.SUCCEEDED, connection=job.connection)
     for before in done.order_by("-finished_at")[:MOST_BEFORE]:
         seconds, is_open = float(before.result["seconds"]), before.params.get("to") is None
-        if objects is None and is_open and before.target_id == job.target_id:
+        if files is None and is_open and before.target_id == job.target_id:
             return round(seconds)
-        if objects is not None and not is_open:
+        copied = int(before.result["after"].get(COPIED, 0))
+        if files is not None and copied:
             copied_in = float(before.result["copied_in"])
-            return round(seconds - copied_in + copied_in * objects / int(before.result["objects"]))
+            return round(seconds - copied_in + copied_in * files / copied)
     return None

@@ -12,11 +12,11 @@ from backups.restores.copying import CopyFiles
 from changes.calls import Call
 from changes.plan import ChangePlan, Refusal
 from dashboard.connections.accepted import LeftBehind
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
 from lake.delta.detaching import detaching_commit, is_coordinated
 from lake.delta.names import commit_name
 from lake.delta.opened_log import READ_ONLY
-from lake.delta.uri import TableUri
+from lake.delta.uri import LONGEST_KEY, TableUri
 from lake.points.reading import KeptPoint, NotRestorable, RestorableVersion
 
 OPEN = "@open/"
@@ -25,8 +25,6 @@ RESTORED_FROM = "levee.restoredFrom"
 """The table property by which Spark writes to a restored table once, as s3a://lake/orders@41."""
 MOST_FILES = 200_000
 """Of one version that is copied by one process."""
-ARCHIVES = ("GLACIER", "DEEP_ARCHIVE")
-_LONGEST_KEY = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def _require_copyable(found: RestorableVersion, to: TableUri) -> None:
         )
     if len(files) > MOST_FILES:
         raise NotRestorable(f"Version {version:,} has {objects(len(files))}, and at most {MOST_FILES:,} are copied.")
-    archived = [one for one in files if one.storage_class in ARCHIVES]
+    archived = [one for one in files if one.storage_class in ARCHIVE_CLASSES]
     if archived:
         raise NotRestorable(
             f"Version {version:,} has {objects(len(archived))} in the archive {archived[0].storage_class}, such as "
@@ -131,8 +129,8 @@ def _require_copyable(found: RestorableVersion, to: TableUri) -> None:
             "again when they are there."
         )
     longest = max((len(one.path.encode()) for one in files), default=0)
-    if len(f"{to.key}/".encode()) + longest > _LONGEST_KEY:
-        raise NotRestorable(f"{to.s3a} is too long for the names below it: a key has at most {_LONGEST_KEY:,} bytes.")
+    if len(f"{to.key}/".encode()) + longest > LONGEST_KEY:
+        raise NotRestorable(f"{to.s3a} is too long for the names below it: a key has at most {LONGEST_KEY:,} bytes.")
 
 
 def _detached(found: RestorableVersion) -> bytes:
@@ -146,7 +144,7 @@ def _detached(found: RestorableVersion) -> bytes:
 
 
 def _claim(found: RestorableVersion, to: TableUri) -> bytes:
-    """What claims the path, the same for the same restore: which version of which point is restored there."""
+    """What claims the path, the same for the same restore: which version of which table, by which files."""
     lines = b"".join(f"{one.path}\0{one.size}\0{one.etag}\n".encode() for one in sorted(found.files))
     said = {
         "format": 1,

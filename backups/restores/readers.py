@@ -52,7 +52,6 @@ class Readers:
                 ways=ways_to_open(self.table, with_deltalake=not reason),
                 shown_at=reverse("backup-restore-plan", args=[self.context.job.target_id, self._planned_by]),
                 seconds=round(time.monotonic() - began, 1),
-                objects=len(found.log) + len(found.files) * stays,
             )
         )
         readers = "Spark; deltalake did not read it" if reason else "Spark and deltalake"

@@ -32,8 +32,7 @@ def verified(
     found = expected.found
     return {
         "expected": {"version": expected.version, "files": found.state.files, "bytes": found.state.bytes},
-        "wrote": wrote,
-        "spark": _read_by(found, spark),
+        "spark": {**_read_by(found, spark), "wrote": wrote},
         "deltalake": _read_by(found, deltalake),
     }
 

@@ -81,9 +81,8 @@ def plan(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
 
 
 def _point(request: HttpRequest, point_id: UUID) -> RestorePoint:
-    points: Any = (
-        seen(request, RestorePoint).select_related("plan__connection", "plan__vault_connection").exclude(proof="")
-    )
+    points: Any = seen(request, RestorePoint).exclude(proof="")
+    points = points.select_related("plan__connection", "plan__vault_connection")
     found: RestorePoint = get_object_or_404(points, pk=point_id)
     return found
 

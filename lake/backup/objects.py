@@ -7,6 +7,10 @@ POINTS = "_levee/points/"
 """Where restore points lie below the place of a backup. VACUUM passes over what begins with an underscore."""
 
 
+ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
+"""Storage classes whose objects S3 has to restore before it reads or copies them."""
+
+
 @dataclass(frozen=True, slots=True)
 class BucketPrefix:
     """A part of a bucket; `prefix` is empty or ends in "/". A bucket may hold "{date}": one for each snapshot."""

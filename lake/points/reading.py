@@ -206,7 +206,7 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
 
     def size_of(key: str) -> int | None:
         if key not in found and not key.startswith(below) and (there := s3.head(point.place.bucket, prefix + key)):
-            found[key] = there
+            found[key] = replace(there, key=key)
         return found[key].size if key in found else None
 
     prover = Prover(listing, reader, TableFiles(source.prefix, source.bucket, lambda key: key, size_of))
@@ -223,13 +223,10 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
     names = {one.name for group in (listing.commits.values(), *listing.checkpoints.values()) for one in group}
     names |= {one.name for one in listing.other}
     used = tuple(LogCopy(name, prefix + key, size, etag) for name, key, size, etag in log if name in names)
-    files = tuple(_file(prefix, key, path, found[key]) for key, path in needed.items())
+    there = ((path or "", found[key]) for key, path in needed.items())
+    files = tuple(FileCopy(path, prefix + one.key, one.size, one.etag, one.storage_class) for path, one in there)
     newest = _newest_actions(reader, listing)
     return RestorableVersion(point, state, used, files, newest["metaData"], newest["protocol"])
-
-
-def _file(prefix: str, key: str, path: str | None, there: ObjectSummary) -> FileCopy:
-    return FileCopy(path or "", prefix + key, there.size, there.etag, there.storage_class)
 
 
 def in_order_of_writing(log: Sequence[LogCopy]) -> list[LogCopy]:

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from pyspark.sql import functions as sql
 
 from lake.aws.access import Access
-from lake.backup.objects import POINTS, BucketPrefix
+from lake.backup.objects import ARCHIVE_CLASSES, POINTS, BucketPrefix
 from lake.spark.backups.manifests import (
     BESIDE,
     LANES,
@@ -31,7 +31,6 @@ from lake.spark.backups.manifests import (
 from lake.spark.backups.places import s3_of
 from lake.spark.backups.tasks import Batches, BatchStep
 
-ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 ARCHIVE_TIERS = ("ARCHIVE", "DEEP_ARCHIVE", "ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS")
 """INTELLIGENT_TIERING's tiers that have to be restored first; ARCHIVE_INSTANT_ACCESS is read at once."""
 HINT = r"(^|/)_delta_log/_last_checkpoint$"

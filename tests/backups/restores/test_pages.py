@@ -73,26 +73,19 @@ def test_a_version_is_restored_to_a_path_that_is_typed(table, monkeypatch):
     assert table.rows(uri) == list(range(6))
 
 
-def test_a_path_in_a_bucket_of_a_read_only_connection_is_shown_and_not_restored_to(table, monkeypatch):
+def test_the_bucket_of_a_connection_that_has_become_read_only_is_not_restored_to(table):
     vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
     Plan.objects.update(vault_connection=vault)
-    Connection.objects.filter(name="prod").update(read_only=True)
-    operator = signed_in(Role.OPERATOR)
-    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
-    planned = done("plan-restore")
-    assert "The connection prod is read-only" in flat(operator.get(plan))
-    assert operator.post(plan, {"digest": planned.result["plan"]["digest"]}).status_code == 409
-
-
-def test_a_connection_that_is_read_only_by_the_time_of_the_job_stops_it(table):
-    vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
-    Plan.objects.update(vault_connection=vault)
-    operator = signed_in(Role.OPERATOR)
-    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    operator, asked = signed_in(Role.OPERATOR), {"which": "own", "where": "path"}
+    plan = operator.post(start(table), asked)["Location"]
     operator.post(plan, {"digest": done("plan-restore").result["plan"]["digest"]})
     Connection.objects.filter(name="prod").update(read_only=True)
     assert done("restore-table").error_code == "ConnectionReadOnly"
     assert not [key for key, _ in table.backup.lake.list(table.backup.source, "restored/")]
+    plan = operator.post(start(table), asked)["Location"]
+    digest = done("plan-restore").result["plan"]["digest"]
+    assert "The connection prod is read-only" in flat(operator.get(plan))
+    assert operator.post(plan, {"digest": digest}).status_code == 409
 
 
 def test_who_may_only_look_at_the_original_restores_nothing_beside_it(table):

@@ -1,5 +1,6 @@
 """What of a plan to restore a version follows from what was read of it alone."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +36,8 @@ def test_a_claim_is_of_a_version_of_its_files_and_of_its_path():
     other_version = replace(found, state=replace(found.state, version=4))
     claims = {claim(one) for one in (found, other_file, other_version)} | {claim(found, replace(TO, key="other/t"))}
     assert len(claims) == 4
+    told = json.loads(claim(found))
+    assert (told["table"], told["version"], told["to"], told["files"]) == ("s3a://lake/t", 5, TO.s3a, 1)
 
 
 def test_a_claim_is_the_same_by_whichever_point_the_version_is_read():

@@ -53,7 +53,8 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     assert rows(spark_lake, opened["to"]) == rows(spark_lake, told["to"]) == expected
     with pytest.raises(Exception, match=f"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE.*{READ_ONLY}"):
         spark_lake.insert(opened["to"], ROW)
-    assert opened["job"]["verified"]["spark"] == {**opened["job"]["verified"]["deltalake"], "rows": len(expected)}
+    read_by_both = {**opened["job"]["verified"]["deltalake"], "rows": len(expected), "wrote": None}
+    assert opened["job"]["verified"]["spark"] == read_by_both
     assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
     assert told["job"]["verified"]["expected"]["version"] == 6  # one more, by which it left its coordinator
     assert "VacuumProtocolCheck" in told["job"]["verified"]["deltalake"]["reason"]
