@@ -117,7 +117,7 @@ def _end_all() -> None:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         time.sleep(0.02)
-        _ended()
+    _ended()  # or they are seen as zombies until init has reaped them
 
 
 def descendants() -> list[int]:

@@ -213,8 +213,7 @@ def test_folders_that_a_console_made_are_no_objects(table, capsys):
 
 
 def test_a_file_of_the_same_name_is_not_taken_for_a_copy(table, capsys):
-    key = data_file(table).replace("t/", "restored/t-5/", 1)
-    table.backup.lake.put(table.backup.source, key, b"of somebody else")
+    table.backup.lake.put(table.backup.source, data_file(table).replace("t/", "restored/t-5/", 1), b"of somebody else")
     assert "holds another restore, or part of one" in refusal(capsys, table, to(table))
 
 
@@ -244,9 +243,10 @@ def test_of_two_restores_to_one_path_the_second_stops(table, capsys, monkeypatch
 def test_who_writes_to_the_path_while_it_is_copied_stops_it(table, capsys, monkeypatch):
     copy, stranger = copying.copy_object, "restored/t-5/part-0.parquet"
 
-    def copied(*words: Any) -> str:
-        table.backup.lake.put(table.backup.source, stranger, b"PAR1")
-        return copy(*words)
+    def copied(s3: S3, one: copying.Copy) -> str:
+        if one.key.endswith(data_file(table)[2:]):  # once: of two writers at a time moto answers one with 500
+            table.backup.lake.put(table.backup.source, stranger, b"PAR1")
+        return copy(s3, one)
 
     monkeypatch.setattr("backups.restores.copying.copy_object", copied)
     assert f"{stranger} is there already" in apply(capsys, table)["refused"]
