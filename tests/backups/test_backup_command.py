@@ -91,7 +91,7 @@ def test_what_is_printed_is_of_its_type(world, backup):
     assert not missing(run, RunJson)
     [plan] = backup("plans")
     assert not missing(plan, PlanJson)
-    assert backup("plan", "warehouse-daily") == plan
+    assert backup("plan", "warehouse-daily") | {"objective": plan["objective"]} == plan  # whose age grows
     assert (plan["name"], plan["last_run"]["state"]) == ("warehouse-daily", "complete_with_gaps")
     runs = backup("runs", "--plan", "warehouse-daily")
     assert not missing(runs, list[RunSummary])
