@@ -317,14 +317,15 @@ class RestoreJob(JobDocument):
 
 class TableRestoreJson(TypedDict):
     """`restore --json`. `point` is the id of the restore point, `document` the one that leads to `version`; `job` is
-    null without `--apply`."""
+    null without `--apply`. In place, what stands at the path is copied to `aside`, "" where nothing does."""
 
     table: Annotated[str, "s3a://lake/orders"]
     point: Annotated[str, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
     document: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@41-04d7a2c95be81f36.json"]
     version: Annotated[int | None, 41]
-    kind: Annotated[str, "full | instant"]
+    kind: Annotated[str, "full | in_place | instant"]
     to: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@open/41-6a0c3f5e9d1b7284"]
+    aside: Annotated[str, ""]
     plan: RestorePlan | None
     refusal: RefusalDocument | None
     job: RestoreJob | None

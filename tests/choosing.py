@@ -54,9 +54,9 @@ LIMIT, DEAR_LIMIT, SLOW_LIMIT = 180, 600, 3_600
 """Seconds after which a test is ended: several times what the slowest of its kind takes while both cores are busy."""
 
 
-def slowly(value: object) -> Any:
-    """A parameter of a test with which `make test` does not run it: a further variant."""
-    return pytest.param(value, marks=pytest.mark.slow)
+def slowly(*values: object) -> Any:
+    """Parameters of a test with which `make test` does not run it: a further variant."""
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def part_of(item: pytest.Item) -> str:

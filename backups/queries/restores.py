@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from backups.contract import RestoreJob, RestorePlan, TableRestoreJson, Verified, Ways
 from backups.models import RestorePoint
-from backups.restores.actions import PlanRestoreParams, PlanRestoreResult, RestoreResult
+from backups.restores.actions import PlanRestoreParams, PlanRestoreResult, RestoreKind, RestoreResult, kind_of
 from backups.restores.planning import title_of
 from changes.commands import job_document
 from changes.pages import PlanPage
@@ -30,7 +30,15 @@ class TableRestorePage(PlanPage):
     """The page of a plan to open a version in place or to restore it to a path, and of what came of it."""
 
     told: PlanRestoreResult
-    is_open: bool
+    kind: RestoreKind
+
+    @property
+    def is_open(self) -> bool:
+        return self.kind == "instant"
+
+    @property
+    def is_in_place(self) -> bool:
+        return self.kind == "in_place"
 
     @property
     def removal(self) -> str:
@@ -89,16 +97,17 @@ def restore_page(point: RestorePoint, job: Job) -> TableRestorePage:
         name=name,
         place=point.table,
         back=reverse("backup-restore", args=[point.pk]),
-        called=title_of(None, job.params.get("to")),
+        called=title_of(None, kind_of(job.params)),
         told=result,
-        is_open=job.params.get("to") is None,
+        kind=kind_of(job.params),
     )
 
 
 def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
     words = ["levee", "restore", str(point.pk)]
     to = params.get("to")
-    words += ["--instant"] if to is None else ["--to", to] if to else []
+    in_place = ["--in-place", "--confirm", TableUri.parse(point.table).name] if params.get("in_place") else []
+    words += in_place or (["--instant"] if to is None else ["--to", to] if to else [])
     words += ["--version", str(params["version"])] if params["version"] is not None else []
     words += ["--at", params["moment"]] if params["moment"] else []
     return shlex.join([*words, "--apply"])
@@ -117,8 +126,9 @@ def restore_document(point: RestorePoint, planned: Job, job: Job | None = None) 
         "point": str(point.pk),
         "document": result.get("document", point.proof),
         "version": result.get("version", planned.params["version"]),
-        "kind": "instant" if planned.params.get("to") is None else "full",
+        "kind": kind_of(planned.params),
         "to": result.get("to", ""),
+        "aside": result.get("aside", ""),
         "plan": told,
         "refusal": refusal,
         "job": _job(job) if job else None,

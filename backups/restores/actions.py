@@ -2,7 +2,8 @@
 
 from datetime import datetime
 from functools import partial
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
+from uuid import NAMESPACE_URL, uuid5
 
 from backups.contract import Verified, Ways
 from backups.models import RestorePoint
@@ -19,22 +20,34 @@ from lake.delta.uri import TableUri
 
 PLAN_KIND = "plan-restore"
 RESTORE_KIND = "restore-table"
+IN_PLACE = "backup.restore-in-place"
+"""The verb of what may take versions out of a table."""
+RestoreKind = Literal["instant", "full", "in_place"]
 
 
 class PlanRestoreParams(TypedDict):
     """The point, and which version: the one of a number, the newest at a moment, or the point's own. `to` is the path
     that it is restored to, "" for one beside the original's; None, or absent in older jobs, where it is opened in
-    place."""
+    place. `in_place`: it is put back where the table is, or was."""
 
     point: str
     version: int | None
     moment: str | None
     to: NotRequired[str | None]
+    in_place: NotRequired[bool]
+
+
+def kind_of(params: PlanRestoreParams) -> RestoreKind:
+    """The word by which the JSON tells what is restored where."""
+    if params.get("in_place"):
+        return "in_place"
+    return "instant" if params.get("to") is None else "full"
 
 
 class PlanRestoreResult(PlannedResult, total=False):
     """`document` is the one of the point that leads to `version`; `to` is where that is to open. The plan writes so
-    many `objects` of about `size` bytes, for `usd`, in about `seconds`, None where nothing like it was done yet."""
+    many `objects` of about `size` bytes, for `usd`, in about `seconds`, None where nothing like it was done yet. What
+    stands there goes to `aside`, "" for nothing."""
 
     document: str
     version: int
@@ -43,6 +56,7 @@ class PlanRestoreResult(PlannedResult, total=False):
     size: int
     usd: str
     seconds: int | None
+    aside: str
 
 
 class RestoreParams(PlanRestoreParams, Confirmation):
@@ -68,12 +82,15 @@ def plan_restore(
     moment: datetime | None = None,
     *,
     to: str | None = None,
+    in_place: bool = False,
     here: bool = False,
 ) -> Job:
-    """Plan to open a version of a restore point in place, or to restore it to a path; changes nothing. Raises
-    NotAllowed; JobBusy while another version of it is planned."""
+    """Plan to open a version of a restore point, to restore it to a path, or to put it back where its table is; changes
+    nothing. Raises NotAllowed; JobBusy while another version of it is planned."""
     asked = moment.isoformat() if moment else None
     params = PlanRestoreParams(point=str(point.pk), version=version, moment=asked, to=to)
+    if in_place:
+        params |= {"to": point.table, "in_place": True}
     job = ask(
         actor,
         PLAN_KIND,
@@ -89,23 +106,43 @@ def plan_restore(
 
 
 def restore(
-    actor: Actor, point: RestorePoint, planned: Job, digest: str, *, reason: str = "", here: bool = False
+    actor: Actor,
+    point: RestorePoint,
+    planned: Job,
+    digest: str,
+    *,
+    confirm: str = "",
+    reason: str = "",
+    here: bool = False,
 ) -> Job:
     """Carry out what this job planned, with this digest; the same plan confirmed twice is one job. Raises NotAllowed,
     ChangeRefused, and JobBusy while another version of the point is being restored. A refusal is in the audit log.
 
     What is written to the bucket of the original has to be allowed on its connection too."""
     result: PlanRestoreResult = planned.result
+    verb = verb_of(planned.params)
     params = {"document": result.get("document", ""), "version": result.get("version"), "moment": None}
     if planned.params.get("to") is not None:
         params["to"] = to = result.get("to", "")
         if (source := source_written_to(point, to)) is not None:
-            with permitted(actor, "backup.restore", target_of(point), source):
+            with permitted(actor, verb, target_of(point), source):
                 pass  # a refusal is raised, and in the audit log
     name = TableUri.parse(planned.target_label).name
-    wanted = WantedChange(planned, RESTORE_KIND, "backup.restore", name, params=params)
+    wanted = WantedChange(planned, RESTORE_KIND, verb, name, losing_verb=verb, params=params, target=_locked(planned))
     shown = partial(young_plan, planned, planned_by(planned), digest)
-    return ask_for(actor, wanted, shown, digest, reason=reason, here=here)
+    return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
+
+
+def _locked(planned: Job) -> Target | None:
+    """What only one restore at a time may be about: in place the table, whichever point it comes from; None for the
+    point."""
+    if kind_of(planned.params) != "in_place":
+        return None
+    return Target("table-in-place", str(uuid5(NAMESPACE_URL, planned.target_label)), planned.target_label)
+
+
+def verb_of(params: PlanRestoreParams) -> str:
+    return IN_PLACE if kind_of(params) == "in_place" else "backup.restore"
 
 
 def source_written_to(point: RestorePoint, to: str) -> Connection | None:

@@ -72,7 +72,7 @@ class WriteLog(LakeCall):
 
     def send(self, sending: Sending) -> Answer:
         s3, made, written = sending.lake.s3, self._maker(), 0
-        self._require_nothing_else(s3)
+        self._names_there(s3)
         for name, data in self.own:
             written += self._put(sending, name, data)
         for one in in_order_of_writing(self.log):
@@ -86,6 +86,8 @@ class WriteLog(LakeCall):
                 written += self._put(sending, one.name, made(one.name, found.data))
             except LogUnreadable as reason:
                 raise Stop(str(reason), "LogUnreadable") from reason
+        if gone := {one.name for one in self.log} - self._names_there(s3):
+            raise Stop(f"{self.table.uri}{LOG}{min(gone)} has gone again. {self.instead}", "Occupied")
         said = f"{objects(written)} written to {self.table.uri}{LOG}."
         return done(said) if written else already(f"The log at {self.table.uri} was there, and is the same.")
 
@@ -102,12 +104,14 @@ class WriteLog(LakeCall):
             raise Stop(f"s3a://{self.table.bucket}/{key} holds something else. {self.instead}", "Occupied")
         return False
 
-    def _require_nothing_else(self, s3: S3) -> None:
+    def _names_there(self, s3: S3) -> set[str]:
+        """The names of what the log has. Raises Stop where one is not of this plan."""
         start = f"{self.table.prefix}{LOG}"
-        for page in s3.list(self.table.bucket, start):
-            for one in page.objects:
-                if not is_marker(one) and not self.is_expected(one.key[len(start) :]):
-                    raise Stop(f"s3a://{self.table.bucket}/{one.key} is there already. {self.instead}", "Occupied")
+        every = (one for page in s3.list(self.table.bucket, start) for one in page.objects if not is_marker(one))
+        names = {one.key[len(start) :] for one in every}
+        if other := [name for name in names if not self.is_expected(name)]:
+            raise Stop(f"s3a://{self.table.bucket}/{start}{min(other)} is there already. {self.instead}", "Occupied")
+        return names
 
     def is_expected(self, name: str) -> bool:
         """Whether an object of that name in the log is of this plan, or of what follows it."""

@@ -39,6 +39,11 @@ class CopyFiles(LakeCall):
     operation = "s3:PutObject, s3:CopyObject"
 
     @property
+    def lacking(self) -> tuple[FileCopy, ...]:
+        """What it is going to copy, as far as the plan knows."""
+        return self.files
+
+    @property
     def says(self) -> str:
         size = sum(one.size for one in self.files)
         what = f"{objects(len(self.files))} of {size:,} bytes"
@@ -56,6 +61,22 @@ class CopyFiles(LakeCall):
         return *own, *self.log.permissions
 
     def send(self, sending: Sending) -> Answer:
+        there, etags, lacking = self.claimed(sending), dict[str, str](), []
+        for one in self.files:
+            found = there.get(one.path)
+            if found is not None and self.is_right(one, found):
+                etags[one.path] = found.etag
+            else:
+                lacking.append(one)
+        etags |= self._copy(sending, lacking)
+        self._require_all(self.there(sending.lake.s3), etags)
+        if not lacking:
+            return already(f"All {objects(len(self.files))} were there.")
+        said = f"{objects(len(lacking))} copied; all {len(self.files):,} were then listed with size and ETag."
+        return replace(done(said), counts={COPIED: len(lacking)})
+
+    def claimed(self, sending: Sending) -> dict[str, ObjectSummary]:
+        """What of this restore lies at the path, which is claimed from then on. Raises Stop."""
         s3, table = sending.lake.s3, self.log.table
         self.there(s3)
         key = table.prefix + CLAIM
@@ -63,23 +84,13 @@ class CopyFiles(LakeCall):
         there = self.there(s3)  # who came between has lost the claim, or is seen here
         if above := claimed_above(s3, table):
             raise Stop(above, "Occupied")
-        etags = dict[str, str]()
-        lacking = []
-        for one in self.files:
-            found = there.get(one.path)
-            if found is not None and found.size != one.size:
-                raise Stop(f"{table.below(one.path).uri} has another size. {self.log.instead}", "Occupied")
-            if found is not None and found.etag == one.etag:
-                etags[one.path] = one.etag
-            else:
-                # Copied before or not: an ETag of parts, or under a key, says nothing of the bytes
-                lacking.append(one)
-        etags |= self._copy(sending, lacking)
-        self._require_all(self.there(s3), etags)
-        if not lacking:
-            return already(f"All {objects(len(self.files))} were there.")
-        said = f"{objects(len(lacking))} copied; all {len(self.files):,} were then listed with size and ETag."
-        return replace(done(said), counts={COPIED: len(lacking)})
+        return there
+
+    def is_right(self, one: FileCopy, found: ObjectSummary) -> bool:
+        """Whether a file needs no copy. Raises Stop where it may not be copied over what is there."""
+        if found.size != one.size:
+            raise Stop(f"{self.log.table.below(one.path).uri} has another size. {self.log.instead}", "Occupied")
+        return found.etag == one.etag  # that of parts, or under a key, says nothing of the bytes: it is copied again
 
     def there(self, s3: S3) -> dict[str, ObjectSummary]:
         """What of this restore lies at the path, by paths below it. Raises Stop where anything else does."""

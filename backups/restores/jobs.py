@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -13,27 +14,42 @@ from django.utils import timezone
 
 from backups.models import RestorePoint
 from backups.restores.actions import (
+    IN_PLACE,
     PLAN_KIND,
     RESTORE_KIND,
     PlanRestoreParams,
     PlanRestoreResult,
     RestoreParams,
     RestoreResult,
+    kind_of,
     source_written_to,
 )
+from backups.restores.calls import WriteLog
+from backups.restores.clearing import PutBack, SetAside
 from backups.restores.copying import COPIED, CopyFiles
-from backups.restores.planning import MOST_FILES, Keys, opened_at, plan_opening, plan_restoring, refused
+from backups.restores.in_place import log_store_of, plan_in_place
+from backups.restores.path_contents import require_paused, what_stands
+from backups.restores.planning import MOST_FILES, Keys, detached, opened_at, plan_opening, plan_restoring, refused
 from backups.restores.readers import BY_DELTALAKE, BY_SPARK, WRITE, Readers
 from backups.restores.targets import require_free, target_named
 from backups.restores.verification import Expected
 from backups.runs.prices import lines
 from changes.calls import Sending, Stop
-from changes.carrying_out import Snapshots, carry_out, check_shown, lake_to_change, stopped_in_words, why_moved
+from changes.carrying_out import (
+    Snapshots,
+    carry_out,
+    check_danger,
+    check_shown,
+    lake_to_change,
+    stopped_in_words,
+    why_moved,
+)
 from changes.documents import planned_result
 from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
-from dashboard.connections.accepted import LeftBehind, left_behind
+from dashboard.connections.accepted import LeftBehind, forget_commits, left_behind
 from dashboard.connections.access import lake_access
+from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import job_kind
@@ -41,8 +57,7 @@ from lake.aws.access import Lake, open_lake
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
-from lake.backup.objects import ARCHIVE_CLASSES
-from lake.delta.detaching import is_coordinated
+from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
 from lake.delta.uri import TableUri
 from lake.points.reading import (
     FileCopy,
@@ -71,14 +86,14 @@ def plan_restore(context: JobContext, params: PlanRestoreParams) -> str:
             with context.step("Read the restore point and list its objects"), ThreadPoolExecutor(READS_AT_ONCE) as pool:
                 kept, version = _wanted(lake, point, params)
                 found = read_version(lake.s3, kept, version, pool)
-                to = _target(lake, found, params.get("to"))
-                plan = _plan(lake, point, found, to)
+                to = _target(lake, found, params)
+                plan = _plan(lake, point, found, to, params)
         except NotRestorable as reason:
-            said = refused(point.table, str(reason), version, params.get("to"))
+            said = refused(point.table, str(reason), kind_of(params), version)
             context.result(planned_result(said, read_at, lake.requests.total))
             return str(reason)
         context.result(planned_result(plan, read_at, lake.requests.total))
-    context.result(_told(context.job, point, found, to))
+    context.result(_told(context.job, point, found, plan, to))
     return f"Planned: {plan.title}."
 
 
@@ -89,19 +104,30 @@ def restore_table(context: JobContext, params: RestoreParams) -> str:
     point, connection, began = _point(params["point"]), connection_of(context), time.monotonic()
     if path := params.get("to"):
         check_writable(source_written_to(point, path))
-    with lake_to_change(context) as lake:
+    with lake_to_change(context) as lake, _owner(point, params, connection, lake) as (owner, theirs):
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
             found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
+            check_danger(context, params, plan, TableUri.parse(point.table).name, IN_PLACE)
             step.then = (*(call.says for call in plan.calls), BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
         kept = Snapshots(plan, {"point": found.point.uri})
-        sending = Sending(lake, check_cancelled=context.check_cancelled, progress=context.progress)
+        seen_as = Expected(found, is_open=to is None)
+        readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
+        readers.require_log_store()
+        both = replace(lake, dynamodb=theirs.dynamodb)
+        sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
         execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:
             raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
+        for call in plan.calls:
+            if isinstance(call, PutBack) and (path := call.lost(lake.s3)):
+                told = f"The log is written to {_table(found, to)}, and {path} has gone: stop VACUUM, and plan again."
+                raise JobFailed("NotProven", told)
         context.result(RestoreResult(copied_in=round(time.monotonic() - began, 1)))
-        readers = Readers(context, connection, lake, Expected(found, is_open=to is None), _table(found, to))
-        return readers.verify(began)
+        said = readers.verify(began)
+        if to is not None and kind_of(params) == "in_place":
+            forget_commits(to)
+        return said
 
 
 def _point(pk: str) -> RestorePoint:
@@ -122,10 +148,25 @@ def _wanted(lake: Lake, point: RestorePoint, params: PlanRestoreParams) -> tuple
     return point_that_reaches(lake.s3, kept, version), version
 
 
-def _target(lake: Lake, found: RestorableVersion, named: str | None) -> TableUri | None:
+@contextmanager
+def _owner(
+    point: RestorePoint, params: PlanRestoreParams, connection: Connection, lake: Lake
+) -> Iterator[tuple[Connection, Lake]]:
+    """The connection by which the restored table is read and written, with its lake: in place that of the original."""
+    if kind_of(params) != "in_place":
+        yield connection, lake
+        return
+    with open_lake(lake_access(point.plan.connection)) as theirs:
+        yield point.plan.connection, theirs
+
+
+def _target(lake: Lake, found: RestorableVersion, params: PlanRestoreParams) -> TableUri | None:
     """Where a version goes, None for where it is opened in place. Raises NotRestorable where it cannot go there."""
+    kind, named = kind_of(params), params.get("to")
     if named is None:
         return None
+    if kind == "in_place":
+        return TableUri("s3a", found.point.source.bucket, found.point.source.prefix)
     to = target_named(named, found.point, found.state.version)
     try:
         require_free(lake.s3, to, found.point)
@@ -136,11 +177,15 @@ def _target(lake: Lake, found: RestorableVersion, named: str | None) -> TableUri
     return to
 
 
-def _plan(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri | None) -> ChangePlan:
+def _plan(
+    lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri | None, params: PlanRestoreParams
+) -> ChangePlan:
     """Raises NotRestorable."""
     plan = point.plan
     if to is None:
         return plan_opening(found, plan.encryption_key)
+    if kind_of(params) == "in_place":
+        return _plan_in_place(lake, point, found, to)
     entries = LeftBehind()
     for connection in {plan.connection, plan.vault_connection}:
         with open_lake(lake_access(connection)) as theirs:
@@ -156,6 +201,18 @@ def _plan(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUr
     except Stop as reason:
         raise NotRestorable(str(reason)) from reason
     return made
+
+
+def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri) -> ChangePlan:
+    """Raises NotRestorable."""
+    owner, table = point.plan.connection, BucketPrefix(to.bucket, f"{to.key}/" if to.key else "")
+    with open_lake(lake_access(owner)) as theirs:
+        stores = left_behind(owner, theirs, to)
+    found = replace(found, files=tuple(_readable(lake.s3, found)))
+    stands = what_stands(lake.s3, table, found, stores)
+    own = [(one.name, one.size) for one in found.log] + [(name, len(data)) for name, data in detached(found)]
+    require_paused(stands, own, timezone.now())
+    return plan_in_place(found, to, Keys(point.plan.encryption_key, point.plan.source_key), stands)
 
 
 def _readable(s3: S3, found: RestorableVersion) -> Iterator[FileCopy]:
@@ -175,10 +232,10 @@ def _planned_again(
     """The version and its plan from a fresh reading. Raises JobFailed where it is refused now."""
     try:
         found = _read_again(lake, params, pool)
-        to = _target(lake, found, params.get("to"))
-        return found, _plan(lake, point, found, to), to
+        to = _target(lake, found, params)
+        return found, _plan(lake, point, found, to, params), to
     except NotRestorable as reason:
-        why = why_moved(refused("", str(reason)))
+        why = why_moved(refused("", str(reason), kind_of(params)))
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {why}") from reason
 
 
@@ -191,10 +248,14 @@ def _table(found: RestorableVersion, to: TableUri | None) -> str:
     return to.s3a if to else opened_at(found.point, found.state.version).uri.rstrip("/")
 
 
-def _told(job: Job, point: RestorePoint, found: RestorableVersion, to: TableUri | None) -> PlanRestoreResult:
-    files = () if to is None else found.files
+def _told(
+    job: Job, point: RestorePoint, found: RestorableVersion, plan: ChangePlan, to: TableUri | None
+) -> PlanRestoreResult:
+    copying = [call for call in plan.calls if isinstance(call, CopyFiles)]
+    files = [one for call in copying for one in call.lacking]
     large = [one.size for one in files if one.size > COPY_LIMIT]
-    own = 0 if to is None else 1 + is_coordinated(found.metadata)  # the claim, and the commit off the coordinator
+    own = sum(bool(call.claim) for call in copying)  # and the commit off a coordinator
+    own += sum(len(call.own) for call in plan.calls if isinstance(call, WriteLog))
     number = len(found.log) + own + len(files) - len(large)
     items = lines(
         settings.BACKUP_PRICES,
@@ -210,6 +271,7 @@ def _told(job: Job, point: RestorePoint, found: RestorableVersion, to: TableUri 
         "to": _table(found, to),
         "objects": number + len(large),
         "size": sum(one.size for one in found.log) + sum(one.size for one in files),
+        "aside": next((call.log.table.uri for call in copying if isinstance(call, SetAside)), ""),
         "usd": str(sum((one.usd for one in items), Decimal(0))),
         "seconds": _likely_seconds(job, None if to is None else len(files)),
     }

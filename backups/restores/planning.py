@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from backups.restores.actions import RESTORE_KIND
+from backups.restores.actions import RESTORE_KIND, RestoreKind
 from backups.restores.calls import OpenLog, WriteLog, objects
 from backups.restores.copying import CopyFiles
 from changes.calls import Call
@@ -60,44 +60,54 @@ def plan_opening(found: RestorableVersion, encryption_key: str) -> ChangePlan:
         encryption_key=encryption_key,
         backup_key=encryption_key,
     )
-    return _plan(found, title_of(found.state.version, None), (call,), _of_opening(found, table))
+    return plan_of(found, title_of(found.state.version, "instant"), (call,), _of_opening(found, table))
 
 
 def plan_restoring(found: RestorableVersion, to: TableUri, keys: Keys, left_behind: LeftBehind) -> ChangePlan:
     """Raises NotRestorable where a copy of the files would not be this table."""
-    _require_copyable(found, to)
-    if left_behind.stores:
+    require_copyable(found, to)
+    if left_behind.entries:
         raise NotRestorable(
-            f"The log store {left_behind.stores[0]} has entries of {to.s3a}, of a table that was there before: its "
+            f"The log store {left_behind.log_stores[0]} has entries of {to.s3a}, of a table that was there before: its "
             "writers would go by them. Choose another path, or remove the entries first."
         )
     state, table = found.state, BucketPrefix(to.bucket, f"{to.key}/")
-    own = ((commit_name(state.version + 1), _detached(found)),) if is_coordinated(found.metadata) else ()
     log = WriteLog(
         backup=found.point.place,
         table=table,
         log=found.log,
-        own=own,
+        own=detached(found),
         after=restored_version(found) + 1,
         encryption_key=keys.restored,
         backup_key=keys.backup,
     )
     calls = (CopyFiles(files=found.files, claim=_claim(found, to), log=log), log)
-    return _plan(found, title_of(state.version, to.s3a), calls, _of_restoring(found, to, left_behind))
+    return plan_of(found, title_of(state.version, "full"), calls, _of_restoring(found, to, left_behind))
 
 
-def refused(table: str, reason: str, version: int | None = None, to: str | None = None) -> Refusal:
-    return Refusal(RESTORE_KIND, table, reason, title=title_of(version, to), version=version)
+def refused(table: str, reason: str, kind: RestoreKind, version: int | None = None) -> Refusal:
+    return Refusal(RESTORE_KIND, table, reason, title=title_of(version, kind), version=version)
 
 
-def title_of(version: int | None, to: str | None) -> str:
-    """`to` is the path that it is restored to, "" for one that is not chosen yet, None where it is opened in place."""
-    if to is None:
-        return "Open in place" if version is None else f"Open version {version:,} in place"
-    return "Restore to a new path" if version is None else f"Restore version {version:,} to a new path"
+def title_of(version: int | None, kind: RestoreKind) -> str:
+    what = "it" if version is None else f"version {version:,}"
+    titles: dict[RestoreKind, str] = {
+        "instant": f"Open {what} in the backup",
+        "full": f"Restore {what} to a new path",
+        "in_place": f"Put {what} back in place",
+    }
+    return titles[kind]
 
 
-def _plan(found: RestorableVersion, title: str, calls: tuple[Call, ...], said: Iterator[str]) -> ChangePlan:
+def plan_of(
+    found: RestorableVersion,
+    title: str,
+    calls: tuple[Call, ...],
+    said: Iterator[str],
+    *,
+    danger: str = "",
+    can_lose: bool = False,
+) -> ChangePlan:
     point, version = found.point, found.state.version
     return ChangePlan(
         kind=RESTORE_KIND,
@@ -107,17 +117,19 @@ def _plan(found: RestorableVersion, title: str, calls: tuple[Call, ...], said: I
         calls=calls,
         consequences=tuple(said),
         conditions=(_condition(found),),
+        danger=danger,
+        can_lose=can_lose,
         rests_on=(point.uri,),
     )
 
 
-def _require_copyable(found: RestorableVersion, to: TableUri) -> None:
+def require_copyable(found: RestorableVersion, to: TableUri) -> None:
     files, version = found.files, found.state.version
     elsewhere = sum(1 for one in files if not one.path)
     if elsewhere:
         raise NotRestorable(
             f"The log of version {version:,} names {objects(elsewhere)} in full, as that of a shallow clone does: in a "
-            "copy it would lead to the original's. Open it in place, and copy it by an engine."
+            "copy it would lead to the original's. Open it in the backup, and copy it by an engine."
         )
     if len(files) > MOST_FILES:
         raise NotRestorable(f"Version {version:,} has {objects(len(files))}, and at most {MOST_FILES:,} are copied.")
@@ -133,14 +145,17 @@ def _require_copyable(found: RestorableVersion, to: TableUri) -> None:
         raise NotRestorable(f"{to.s3a} is too long for the names below it: a key has at most {LONGEST_KEY:,} bytes.")
 
 
-def _detached(found: RestorableVersion) -> bytes:
+def detached(found: RestorableVersion) -> tuple[tuple[str, bytes], ...]:
+    """The commit by which it leaves its coordinator, where it has one, with its name. Raises NotRestorable."""
     state = found.state
+    if not is_coordinated(found.metadata):
+        return ()
     if not state.has_own_time or state.committed_at is None:
         raise NotRestorable(
             f"Version {state.version:,} is of a coordinated table, and no in-commit timestamp of it is in the restore "
-            "point's log: what comes after it cannot be dated. Open it in place."
+            "point's log: what comes after it cannot be dated. Open it in the backup."
         )
-    return detaching_commit(found.protocol, found.metadata, state.committed_at)
+    return ((commit_name(state.version + 1), detaching_commit(found.protocol, found.metadata, state.committed_at)),)
 
 
 def _claim(found: RestorableVersion, to: TableUri) -> bytes:
@@ -169,15 +184,15 @@ def _condition(found: RestorableVersion) -> str:
     )
 
 
-def _files(found: RestorableVersion) -> str:
+def files_in_words(found: RestorableVersion) -> str:
     state = found.state
     return f"{state.files:,} data file{'' if state.files == 1 else 's'} of {state.bytes:,} bytes"
 
 
 def _of_opening(found: RestorableVersion, table: BucketPrefix) -> Iterator[str]:
     yield (
-        f"Version {found.state.version:,} opens at {table.uri}: {_files(found)}, which stay where they are in the "
-        "backup. Nothing that exists is changed."
+        f"Version {found.state.version:,} opens at {table.uri}: {files_in_words(found)}, which stay where they are in "
+        "the backup. Nothing that exists is changed."
     )
     yield (
         f"It is read-only: its protocol asks for the writer feature {READ_ONLY}, so that Spark and deltalake refuse to "
@@ -186,13 +201,13 @@ def _of_opening(found: RestorableVersion, table: BucketPrefix) -> Iterator[str]:
     yield "It can be read as long as the backup keeps these files. Removing its folder takes none of them along."
     if is_coordinated(found.metadata):
         yield "The properties of its commit coordinator are left out: no engine asks the original's for it."
-    yield from _of_time(found)
+    yield from of_time(found)
 
 
 def _of_restoring(found: RestorableVersion, to: TableUri, left_behind: LeftBehind) -> Iterator[str]:
     yield (
-        f"Version {found.state.version:,} is restored to {to.s3a}: {_files(found)}, as a table of its own. Nothing "
-        "that exists is changed, neither the original nor the backup, and no catalog."
+        f"Version {found.state.version:,} is restored to {to.s3a}: {files_in_words(found)}, as a table of its own. "
+        "Nothing that exists is changed, neither the original nor the backup, and no catalog."
     )
     if is_coordinated(found.metadata):
         yield (
@@ -209,9 +224,9 @@ def _of_restoring(found: RestorableVersion, to: TableUri, left_behind: LeftBehin
     else:
         yield "No log store that the plan's connections know has entries of this path, and none are written."
     yield "Only this version is proven: earlier ones that its log still names may lack files."
-    yield from _of_time(found)
+    yield from of_time(found)
 
 
-def _of_time(found: RestorableVersion) -> Iterator[str]:
+def of_time(found: RestorableVersion) -> Iterator[str]:
     if dict(found.metadata.get("configuration") or {}).get("delta.enableInCommitTimestamps") != "true":
         yield "TIMESTAMP AS OF and the history go by the dates of the new objects, not by those of the source."

@@ -1,5 +1,6 @@
 """What opens a restored table before it is called restored: Spark and deltalake, and Spark to write to it once."""
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,25 +14,38 @@ from backups.restores.verification import Expected, after_writing, differences, 
 from backups.restores.ways import ways_to_open
 from backups.runs.spark_pipeline import SparkPipeline
 from backups.runs.work import RunFailed
+from changes.gate import BEFORE_ANY_CHANGE
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
 from lake.points.second_reader import read_by_deltalake
+from lake.spark.deployment import read_extra_jars
+from lake.spark.errors import SparkRefused
 from lake.spark.jobs import read_table, write_once
+from lake.spark.settings import require_log_store_class
 
 BY_SPARK, BY_DELTALAKE, WRITE = "Open it by Spark", "Open it by deltalake", "Write to it once by Spark"
 
 
 @dataclass(frozen=True)
 class Readers:
-    """Readers of the `table` that a job has written."""
+    """Readers of the `table` that a job has written; Spark writes to it through `log_store` where one is named."""
 
     context: JobContext
     connection: Connection
     lake: Lake
     expected: Expected
     table: str
+    log_store: str = ""
+
+    def require_log_store(self) -> None:
+        """Raises JobFailed where Spark cannot write through the log store."""
+        try:
+            if self.log_store:
+                require_log_store_class(read_extra_jars(os.environ))
+        except SparkRefused as refusal:
+            raise JobFailed("SparkRefused", f"{BEFORE_ANY_CHANGE}: {refusal}") from refusal
 
     def verify(self, began: float) -> str:
         """Let both readers open it, and Spark write to it where it stays; say so in a sentence. Raises JobFailed where
@@ -50,7 +64,7 @@ class Readers:
             RestoreResult(
                 verified=verified(self.expected, spark, deltalake, wrote=stays or None),
                 ways=ways_to_open(self.table, with_deltalake=not reason),
-                shown_at=reverse("backup-restore-plan", args=[self.context.job.target_id, self._planned_by]),
+                shown_at=reverse("backup-restore-plan", args=[self.context.job.params["point"], self._planned_by]),
                 seconds=round(time.monotonic() - began, 1),
             )
         )
@@ -66,7 +80,7 @@ class Readers:
     def _by_spark(self, name: str, kind: str, did_not: str, **params: Any) -> Mapping[str, Any]:
         with self.context.step(name) as step:
             try:
-                pipeline = SparkPipeline(self.connection, self.lake, self.context)
+                pipeline = SparkPipeline(self.connection, self.lake, self.context, self.log_store)
                 seen = pipeline.run(kind, {"table": self.table, **params})
             except (RunFailed, JobFailed) as refusal:
                 told = f"The log is written to {self.table}, and Spark {did_not}: {refusal}"

@@ -29,8 +29,9 @@ CLOCKS_APART = timedelta(seconds=2)
 class SparkPipeline:
     """Plans, copies, reconciles and proves on Spark, through the connection that writes the copy."""
 
-    def __init__(self, connection: Connection, vault: Lake, context: JobContext) -> None:
+    def __init__(self, connection: Connection, vault: Lake, context: JobContext, log_store: str = "") -> None:
         self._connection = connection
+        self._log_store = log_store
         self._vault = vault
         self._context = context
 
@@ -102,7 +103,7 @@ class SparkPipeline:
                 self._context.progress(progress.done, progress.total)
 
         try:
-            port = spark.borrow(self._connection, self._vault)
+            port = spark.borrow(self._connection, self._vault, self._log_store)
         except SparkRefused as refusal:
             raise JobFailed("SparkRefused", str(refusal)) from refusal
         outcome = port.run(SparkJob(kind, params), tell, check=self._context.check_cancelled)

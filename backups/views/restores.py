@@ -16,6 +16,7 @@ from backups.queries.restores import restore_page
 from backups.restores import actions
 from changes.pages import Confirmed, confirmed, plan_page
 from dashboard.accounts.actor import Actor
+from dashboard.accounts.roles import PERMISSIONS
 from dashboard.accounts.scope import seen
 from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.actions import JobBusy
@@ -46,10 +47,11 @@ def start(request: HttpRequest, point_id: UUID) -> HttpResponse:
     }
     if request.method == "POST":
         version, moment, error = _asked(context)
-        to = None if context["where"] == "open" else context["to"]
+        to = context["to"] if context["where"] == "path" else None
         if not error:
             try:
-                job = actions.plan_restore(actor, point, version, moment, to=to)
+                in_place = context["where"] == "in_place"
+                job = actions.plan_restore(actor, point, version, moment, to=to, in_place=in_place)
                 return SeeOther(reverse("backup-restore-plan", args=[point.pk, job.pk]))
             except JobBusy as busy:
                 error, context["busy"] = str(busy), busy.job
@@ -66,12 +68,13 @@ def plan(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
     connection = point.plan.vault_connection
     source = None if page.is_open else actions.source_written_to(point, page.told.get("to", ""))
     needed = [one for one in (connection, source) if one]
-    may = all(actor.may("backup.restore", one) for one in needed)
+    verb = actions.verb_of(page.job.params)
+    may = all(actor.may(verb, one) for one in needed)
     why_not = next(filter(None, map(why_not_writable, needed)), "")
     context = {
         "point": point,
         "address": reverse("backup-restore-plan", args=[point.pk, job_id]),
-        "why_not": why_not or ("" if may else "Needs the operator role."),
+        "why_not": why_not or ("" if may else f"Needs the {PERMISSIONS[verb]} role."),
     }
     if request.method == "POST":
         return confirmed(request, TEMPLATE, page, context, partial(_restore, actor, point, page.job))
@@ -88,7 +91,7 @@ def _point(request: HttpRequest, point_id: UUID) -> RestorePoint:
 
 
 def _restore(actor: Actor, point: RestorePoint, planned: Job, sent: Confirmed) -> Job:
-    return actions.restore(actor, point, planned, sent.digest, reason=sent.reason)
+    return actions.restore(actor, point, planned, sent.digest, confirm=sent.confirm, reason=sent.reason)
 
 
 def _asked(fields: dict[str, Any]) -> tuple[int | None, datetime | None, str]:

@@ -6,26 +6,33 @@ and where what earlier looks have stored of the table does not speak against it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
+from django.db import transaction
 from django.db.models import F, Q
+from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable
+from coordinator.observation.provenance_rows import abandon_commits, provenance_of_row
 from coordinator.observation.reading import Reading
 from coordinator.observation.second_look import read_table
 from coordinator.observation.surveys import CoordinatorSurvey, LogStoreSurvey, Survey, stores_of, unfit
 from coordinator.observation.targets import TableTarget
 from coordinator.protocols.registrations import current_registration
 from coordinator.protocols.verdict import LOUD, Severity, Verdict
-from dashboard.connections.accepted import LeftBehind, register
+from dashboard.connections.accepted import LeftBehind, StoreItem, register
 from dashboard.connections.models import Connection
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
 from lake.delta.accepted import AcceptedCommits, ReadAccepted
 from lake.delta.facts import Mechanism, TableFacts
 from lake.delta.uri import TableUri
+from lake.delta.wire import in_order
 
 ORDINARY = frozenset({"C1", "C2", "C4", "C9", "K2", "K3", "K4", "K12"})
 """Codes of findings that say which commits wait, which were published, and which files lost."""
+AT_ONCE = 500
+"""Rows that one query names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +139,37 @@ def _why_there_may_be_more(facts: TableFacts, last: int) -> str:
     return ""
 
 
-def entries_at(connection: Connection, lake: Lake, uri: TableUri) -> LeftBehind:
-    """The log stores that have an entry of this path in any of its spellings."""
-    holding, not_known = list[str](), list[str]()
-    for store in stores_of(connection, CommitStore.Kind.LOG_STORE):
-        try:
-            if error := unfit(store):
-                raise error
-            pages = (lake.dynamodb.query(store.name, "tablePath", path, limit=1) for path in uri.table_paths())
-            if any(page for of_path in pages for page in of_path):
-                holding.append(store.name)
-        except AwsError as error:
-            not_known.append(f"Whether {store.name} has entries of this path is not known: {error}")
-    return LeftBehind(tuple(holding), tuple(not_known))
+def left_at(connection: Connection, lake: Lake, uri: TableUri) -> LeftBehind:
+    """The entries and the registrations of this path in any of its spellings."""
+    paths, not_known = uri.table_paths(), list[str]()
+    found: dict[str, list[StoreItem]] = {kind: [] for kind in CommitStore.Kind}
+    for kind in CommitStore.Kind:
+        for store in stores_of(connection, kind):
+            try:
+                if error := unfit(store):
+                    raise error
+                if kind == CommitStore.Kind.LOG_STORE:
+                    pages = chain(*(lake.dynamodb.query(store.name, "tablePath", path) for path in paths))
+                else:
+                    pages = chain(lake.dynamodb.scan(store.name))
+                items = (in_order(item) for page in pages for item in page)
+                own = (item for item in items if item.get("tablePath", item.get("path", {})).get("S") in paths)
+                found[kind] += [StoreItem(store.name, item) for item in own]
+            except AwsError as error:
+                not_known.append(f"What {store.name} has of this path is not known: {error}")
+    entries, registrations = found[CommitStore.Kind.LOG_STORE], found[CommitStore.Kind.COMMIT_COORDINATOR]
+    return LeftBehind(tuple(entries), tuple(registrations), tuple(not_known))
 
 
-register(read_accepted, entries_at)
+def forget(uri: TableUri) -> None:
+    """Give up each commit that was seen in the log or a store of the tables at a path."""
+    with transaction.atomic():
+        for table in DeltaTable.objects.select_for_update().filter(bucket=uri.bucket, prefix=uri.key):
+            known = [provenance_of_row(row) for row in table.provenance.all()]
+            for start in range(0, len(known), AT_ONCE):
+                some = known[start : start + AT_ONCE]
+                named = [(one.version, of.file_name or "") for one in some for of in one.acceptances]
+                abandon_commits(table, [*named, *((one.version, "") for one in some)], timezone.now())
+
+
+register(read_accepted, left_at, forget)

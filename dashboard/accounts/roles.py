@@ -45,6 +45,7 @@ PERMISSIONS: dict[str, Role] = {
     "backup.preflight": Role.OPERATOR,
     "backup.prove": Role.OPERATOR,
     "backup.restore": Role.OPERATOR,
+    "backup.restore-in-place": Role.ADMIN,
     "backup.run": Role.OPERATOR,
     "backup.approve": Role.OPERATOR,
     "backup.cancel": Role.OPERATOR,
@@ -67,6 +68,7 @@ NEEDS_FRESH_SIGN_IN = frozenset(
         "alert.manage",
         "backup.plan",
         "backup.approve",
+        "backup.restore-in-place",
     }
 )
 FRESH_FOR = timedelta(minutes=15)

@@ -30,6 +30,7 @@ ACTS = {
     "backup.prove": "Prove what can be restored from",
     "backup.reject": "Reject the backup",
     "backup.restore": "Restore",
+    "backup.restore-in-place": "Restore in place",
     "backup.run": "Run the backup",
     "bucket.change": "Change the bucket",
     "bucket.change-losing": "Change, at a risk of loss, the bucket",

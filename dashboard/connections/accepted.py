@@ -1,7 +1,7 @@
 """What commit stores hold of a table that its log does not show; whoever knows the stores reads them."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard.connections.models import Connection
 from dashboard.loading import AtNeed
@@ -12,27 +12,44 @@ if TYPE_CHECKING:
     from lake.aws.access import Lake  # brings the client of AWS, which most commands do without
 
 
-class LeftBehind(NamedTuple):
-    """The log stores that have entries of a path, and sentences on those of which that is not known."""
+class StoreItem(NamedTuple):
+    """An item of a DynamoDB table, in wire form."""
 
-    stores: tuple[str, ...] = ()
+    store: str
+    item: Mapping[str, Any]
+
+
+class LeftBehind(NamedTuple):
+    """What log stores and commit coordinators have of a path, and sentences on those of which that is not known."""
+
+    entries: tuple[StoreItem, ...] = ()
+    registrations: tuple[StoreItem, ...] = ()
     not_known: tuple[str, ...] = ()
 
+    @property
+    def log_stores(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.store for one in self.entries))
+
     def and_also(self, other: "LeftBehind") -> "LeftBehind":
-        return LeftBehind(self.stores + other.stores, self.not_known + other.not_known)
+        entries, registrations = self.entries + other.entries, self.registrations + other.registrations
+        return LeftBehind(entries, registrations, self.not_known + other.not_known)
 
 
 ReaderOf = Callable[[Connection, "Lake", str], ReadAccepted]
-EntriesOf = Callable[[Connection, "Lake", TableUri], LeftBehind]
+Forget = Callable[[TableUri], None]
+LeftOf = Callable[[Connection, "Lake", TableUri], LeftBehind]
 _readers: list[ReaderOf] = []
-_entries: list[EntriesOf] = []
+_left: list[LeftOf] = []
+_forget: list[Forget] = []
 in_modules = AtNeed()
 
 
-def register(reader: ReaderOf, entries: EntriesOf) -> None:
-    """Add what reads the commit stores of a connection for the tables of a bucket, and what finds entries of a path."""
+def register(reader: ReaderOf, left: LeftOf, forget: Forget) -> None:
+    """Add what reads the commit stores of a connection for the tables of a bucket, what finds all that they have of a
+    path, and what lets go of the commits that were seen there."""
     _readers.append(reader)
-    _entries.append(entries)
+    _left.append(left)
+    _forget.append(forget)
 
 
 def accepted_reader(connection: Connection, lake: "Lake", bucket: str) -> ReadAccepted | None:
@@ -42,6 +59,13 @@ def accepted_reader(connection: Connection, lake: "Lake", bucket: str) -> ReadAc
 
 
 def left_behind(connection: Connection, lake: "Lake", uri: TableUri) -> LeftBehind:
-    """What the log stores of a connection have of a path at which there is no table yet."""
+    """What the commit stores of a connection have of a path, whether or not there is a table."""
     in_modules.load()
-    return next((entries(connection, lake, uri) for entries in _entries), LeftBehind())
+    return next((left(connection, lake, uri) for left in _left), LeftBehind())
+
+
+def forget_commits(uri: TableUri) -> None:
+    """Let go of the commits that looks have seen at a path: the log that is there now was put there on purpose."""
+    in_modules.load()
+    for forget in _forget:
+        forget(uri)

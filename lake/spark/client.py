@@ -128,7 +128,8 @@ class _Attempt:
         child = self.worker._child
         if child is not None and child.ready and child.alive:
             return child
-        require_log_store_class(self.worker.settings)
+        if self.worker.settings.log_store is not None:
+            require_log_store_class(self.worker.settings.extra_jars)
         child = self._start_child(use_archive=True)
         if self._await_ready(child):
             return child

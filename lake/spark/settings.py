@@ -80,9 +80,9 @@ class WorkerSettings:
     java_options: str = ""
 
 
-def require_log_store_class(settings: WorkerSettings) -> None:
-    """Raise SparkRefused where the log store is wanted and its class is not there."""
-    if settings.log_store is not None and not has_log_store_class(settings.extra_jars):
+def require_log_store_class(extra_jars: tuple[Path, ...]) -> None:
+    """Raise SparkRefused where the class of the log store is not among these jars."""
+    if not has_log_store_class(extra_jars):
         raise SparkRefused(
             f"Spark's class path lacks {LOG_STORE_CLASS}, through which this table's commits go: download the jar of "
             f"{LOG_STORE_COORDINATE} and name its file in LEVEE_SPARK_EXTRA_JARS."

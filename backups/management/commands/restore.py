@@ -28,8 +28,9 @@ from dashboard.jobs.models import Job
 
 
 class Command(ChangeCommand):
-    """Plan to restore a version, from a fresh reading of the backup: to a path of its own, or opened read-only where it
-    lies; with --apply do it, and prove that readers see what was proven. Needs neither server nor worker."""
+    """Plan to restore a version, from a fresh reading of the backup: to a path of its own, to where the table is or
+    was, or opened read-only in the backup; with --apply do it, and prove that readers see what was proven. Needs
+    neither server nor worker."""
 
     def create_parser(self, prog_name: str, subcommand: str, **words: Any) -> CommandParser:
         """Let --version be a version of the table; Django would print its own."""
@@ -48,8 +49,10 @@ class Command(ChangeCommand):
         )
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--to", metavar="URI", help="the path; without it s3a://BUCKET/restored/TABLE-VERSION")
+        where.add_argument("--in-place", action="store_true", help="put it back where the table is, or was")
         where.add_argument("--instant", action="store_true", help="open it where it lies in the backup, read-only")
         parser.add_argument("--apply", action="store_true", help="carry out what is planned")
+        parser.add_argument("--confirm", metavar="NAME", default="", help="in place: the table's name, as typed")
         parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
         parser.add_argument("--reason", default="", help="with --apply: why, for the audit log")
         self.add_spark_argument(parser)
@@ -61,7 +64,10 @@ class Command(ChangeCommand):
         if options["at"] and moment is None:
             raise UsageError(f"{options['at']!r} is no moment: write it as 2026-11-20T10:00Z.")
         to = None if options["instant"] else uri_named(options["to"]) if options["to"] else ""
-        planned = plan_restore(Actor.command(), point, options["of_version"], moment, to=to, here=True)
+        in_place = options["in_place"]
+        planned = plan_restore(
+            Actor.command(), point, options["of_version"], moment, to=to, in_place=in_place, here=True
+        )
         require_read(planned, point.table)
         document = restore_document(point, planned)
         job = self._apply(point, planned, document["plan"], options) if options["apply"] else None
@@ -74,10 +80,10 @@ class Command(ChangeCommand):
     def _apply(self, point: RestorePoint, planned: Job, plan: RestorePlan | None, options: Options) -> Job | None:
         if plan is None:
             return None
-        digest, reason = plan["digest"], options["reason"]
+        digest, typed = plan["digest"], {name: options[name] for name in ("confirm", "reason")}
         with or_failed():
             return self.done_by_spark(
-                lambda here: restore(Actor.command(), point, planned, digest, reason=reason, here=here), options
+                lambda here: restore(Actor.command(), point, planned, digest, **typed, here=here), options
             )
 
 

@@ -16,6 +16,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     `properties` and `features` of `table`. A row is read from its files, which counting may go without."""
     table = quoted_location(params["table"])
     report.step("Open the table")
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # it may have read another table at this path
     [detail] = spark.sql(f"DESCRIBE DETAIL {table}").collect()
     newest = newest_commits(spark, table, 1)[0]
     rows = int(spark.sql(f"SELECT count(*) FROM {table}").collect()[0][0])  # noqa: S608 - quoted

@@ -45,9 +45,9 @@ class Backup:
         keys = {"aws_access_key_id": "sandbox", "aws_secret_access_key": "sandbox"}
         return boto3.client("s3", REGION, endpoint_url=self.lake.origin, **keys)
 
-    def put_in_one_part(self, key: str, data: bytes) -> None:
-        """Write an object of the vault as an upload of parts, which has an ETag of its own kind."""
-        place = {"Bucket": self.vault, "Key": f"pool/{key}"}
+    def put_in_one_part(self, key: str, data: bytes, *, copied: bool = True) -> None:
+        """Write an object as an upload of parts, which has an ETag of its own kind."""
+        place = {"Bucket": self.vault, "Key": f"pool/{key}"} if copied else {"Bucket": self.source, "Key": key}
         s3 = self.boto()
         upload = s3.create_multipart_upload(**place)["UploadId"]
         part = s3.upload_part(**place, UploadId=upload, PartNumber=1, Body=data)

@@ -10,7 +10,7 @@ from backups import jobs as jobs_of_runs
 from backups.points import jobs
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation import accepted
-from dashboard.connections.accepted import LeftBehind
+from dashboard.connections.accepted import LeftBehind, StoreItem
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from lake.aws.access import open_lake
@@ -436,14 +436,14 @@ def test_a_run_whose_plan_may_not_ask_the_stores_ends_and_says_why(backup, store
     assert "AccessDenied" in point.sentence
 
 
-def test_entries_of_a_path_are_found_in_each_spelling(backup: Backup) -> None:
+def test_what_stores_have_of_a_path_is_found_in_each_spelling(backup: Backup) -> None:
     stores = Stores(backup)
     prod, uri = Connection.objects.get(name="prod"), TableUri.parse(f"s3a://{backup.source}/new t")
     with open_lake(lake_access(prod)) as lake:
-        assert accepted.entries_at(prod, lake, uri) == LeftBehind()
+        assert accepted.left_at(prod, lake, uri) == LeftBehind()
         item = log_store_item(0, table_path=f"s3://{backup.source}/new%20t/")
         stores.put(stores.log_store, item)
-        assert accepted.entries_at(prod, lake, uri) == LeftBehind((stores.log_store,))
+        assert accepted.left_at(prod, lake, uri) == LeftBehind((StoreItem(stores.log_store, item),))
         backup.lake.dynamodb("DeleteTable", TableName=stores.log_store)
-        [said] = accepted.entries_at(prod, lake, uri).not_known
-        assert said.startswith(f"Whether {stores.log_store} has entries of this path is not known: ")
+        [said] = accepted.left_at(prod, lake, uri).not_known
+        assert said.startswith(f"What {stores.log_store} has of this path is not known: ")

@@ -10,7 +10,7 @@ from backups.restores import copying as restoring_copies
 from backups.restores import jobs, planning, readers
 from backups.restores.copying import CLAIM, CopyFiles
 from backups.runs.spark_pipeline import SparkPipeline
-from dashboard.connections.accepted import LeftBehind
+from dashboard.connections.accepted import LeftBehind, StoreItem
 from dashboard.connections.models import Connection
 from dashboard.jobs.models import Job
 from lake.aws import copying
@@ -107,21 +107,21 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(S3, "ask", asked)
 
 
-@pytest.mark.parametrize("checkpoint", [3, slowly(None)])
+@pytest.mark.parametrize(("checkpoint", "every"), [(3, 5), slowly(3, 1), slowly(None, 1)])
 def test_a_stop_at_any_write_leaves_nothing_that_opens_and_the_next_try_ends_it(
-    backup, tmp_path, capsys, monkeypatch, checkpoint
+    backup, tmp_path, capsys, monkeypatch, checkpoint, every
 ):
     table = Table(backup, tmp_path, checkpoint)
     backup.put_in_one_part(data_file(table), backup.lake.get(backup.vault, f"pool/{data_file(table)}"))
     [table.point] = proven(copied_run(backup)).points.all()  # of a file by an ETag that no copy has
     writes = 1 + 6 + (4 if checkpoint else 6)
-    for most in range(writes):
+    for most in range(0, writes, every):
         with monkeypatch.context() as stopping:
             stop_after(stopping, most)
             assert apply(capsys, table)["job"]["error"]["code"] == "ConnectionFailed"
         with pytest.raises(Exception, match=r"(?i)no files in log segment|not a delta|version|metadata"):
             deltalake.DeltaTable(to(table), storage_options=options(backup))
-        if most in (1, 4, writes - 1):
+        if most in (0, 4, 5, writes - 1):
             assert apply(capsys, table)["job"]["state"] == "succeeded"
             assert table.rows(to(table)) == list(range(6))
         for key in below(table):
@@ -315,7 +315,7 @@ def test_log_stores_are_asked_for_entries_of_the_path(table, capsys, monkeypatch
     monkeypatch.setattr(jobs, "left_behind", lambda *_: said)
     consequences = restore(capsys, table.uri)["plan"]["consequences"]
     assert said.not_known[0] in consequences
-    monkeypatch.setattr(jobs, "left_behind", lambda *_: LeftBehind(("delta_log",)))
+    monkeypatch.setattr(jobs, "left_behind", lambda *_: LeftBehind((StoreItem("delta_log", {}),)))
     assert "The log store delta_log has entries of" in refusal(capsys, table, to(table))
 
 

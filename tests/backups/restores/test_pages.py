@@ -1,11 +1,13 @@
 """The pages of a restore: from a table's restore points to a plan, and to what readers saw of what was opened."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
 from backups.models import Plan
+from backups.restores import path_contents
 from backups.runs.spark_pipeline import SparkPipeline
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
@@ -71,6 +73,38 @@ def test_a_version_is_restored_to_a_path_that_is_typed(table, monkeypatch):
     assert "Version 5 is restored, and can be written to." in page
     assert "Spark has written to it once, as version 6." in page
     assert table.rows(uri) == list(range(6))
+
+
+def test_a_table_that_is_gone_is_put_back_by_an_admin_who_types_its_name(table, monkeypatch):
+    open_by_deltalake(monkeypatch, table.backup)
+    for key, _ in list(table.backup.lake.list(table.backup.source, "")):
+        table.backup.lake.delete(table.backup.source, key)
+    operator, admin = signed_in(Role.OPERATOR), signed_in(Role.ADMIN)
+    plan = operator.post(start(table), {"which": "own", "where": "in_place"})["Location"]
+    digest = done("plan-restore").result["plan"]["digest"]
+    assert "Needs the admin role." in flat(operator.get(plan))
+    assert operator.post(plan, {"digest": digest, "confirm": "t"}).status_code == 403
+    page = flat(admin.get(plan))
+    assert "This puts version 5 where its table is, or was." in page
+    assert f"levee restore {table.point.pk} --in-place --confirm t --apply" in page
+    assert admin.post(plan, {"digest": digest, "confirm": "T"}).status_code == 422
+    admin.post(plan, {"digest": digest, "confirm": "t"})
+    assert done("restore-table").state == "succeeded"
+    page = flat(admin.get(plan))
+    assert "Version 5 is restored, and can be written to." in page
+    assert "aws s3 rm" not in page
+    assert table.rows(table.uri) == list(range(6))
+
+
+def test_who_is_no_admin_any_more_when_the_job_begins_takes_nothing_out(table, monkeypatch):
+    monkeypatch.setattr(path_contents, "WRITERS_PAUSE", timedelta(0))
+    user = person(Role.ADMIN, "was-admin")
+    admin = signed_in_as(user)
+    plan = admin.post(start(table), {"which": "own", "where": "in_place"})["Location"]
+    admin.post(plan, {"digest": done("plan-restore").result["plan"]["digest"], "confirm": "t"})
+    user.groups.clear()
+    assert done("restore-table").error_code == "NotAllowed"
+    assert table.rows(table.uri) == list(range(6))
 
 
 def test_the_bucket_of_a_connection_that_has_become_read_only_is_not_restored_to(table):

@@ -1,12 +1,15 @@
 """Tables of real Spark's restored to a path of their own: read and written there, and the original as it was."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from backups.restores import path_contents
 from coordinator.models import CommitStore
 from dashboard.connections.models import Connection
 from lake.delta.opened_log import READ_ONLY
+from lake.delta.uri import TableUri
 from lake.spark.sql import delta_path
 from sandbox.coordinated import take_back_backfill
 from sandbox.ground import DELTA_COMMITS
@@ -71,6 +74,17 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     assert not [name for name in detail["properties"] if "coordinatedCommits" in name]
     assert "coordinatedCommits-preview" not in detail["tableFeatures"]
 
+    monkeypatch.setattr(path_contents, "WRITERS_PAUSE", timedelta(0))
+    [registered] = registrations(backup)
+    back = restore(capsys, uri, "--in-place", "--apply", "--confirm", TableUri.parse(uri).name)
+    assert (back["refused"], back["job"]["state"]) == ("", "succeeded")
+    assert rows(spark_lake, uri) == expected
+    closed = [registered | {"acceptingCommits": {"BOOL": False}, "commits": {"L": []}}]
+    assert registrations(backup) == closed
+    spark_lake.insert(uri, ROW)
+    assert registrations(backup) == closed
+    assert len(rows(spark_lake, uri)) > len(expected)
+
 
 @pytest.mark.parametrize("kind", [*map(slowly, KINDS)])
 def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
@@ -99,3 +113,7 @@ def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
     assert before.items() <= after.items()
     assert all(key.startswith(told["to"].removeprefix("s3a://")) for key in after.keys() - before.keys())
     assert registrations(backup) == items
+
+    back = restore(capsys, uri, "--in-place", "--apply", "--confirm", TableUri.parse(uri).name)
+    assert (back["refused"], back["job"]["state"]) == ("", "succeeded")
+    assert rows(spark_lake, uri) == point_rows
