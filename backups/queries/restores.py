@@ -27,7 +27,7 @@ class ReadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRestorePage(PlanPage):
-    """The page of a plan to open a version in place or to restore it to a path, and of what came of it."""
+    """The page of a plan to restore a version, and of what came of it."""
 
     told: PlanRestoreResult
     kind: RestoreKind

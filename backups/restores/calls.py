@@ -22,9 +22,12 @@ _OF_NO_VERSION = (NameKind.LAST_CHECKPOINT, NameKind.SIDECAR, NameKind.HIDDEN)
 """What a commit may bring along beside objects of its version: nobody reads them but by what those say."""
 
 
-def is_marker(one: ObjectSummary) -> bool:
-    """Whether an object stands for a folder alone, as consoles and S3A make them."""
-    return one.size == 0 and one.key.endswith("/")
+def listed(s3: S3, place: BucketPrefix, is_wanted: Callable[[str], bool] = lambda _: True) -> dict[str, ObjectSummary]:
+    """The objects below a place by their paths there, of the paths that are wanted; none that stands for a folder
+    alone, as consoles and S3A make them."""
+    every = (one for page in s3.list(place.bucket, place.prefix) for one in page.objects)
+    paths = ((one.key[len(place.prefix) :], one) for one in every if one.size or not one.key.endswith("/"))
+    return {path: one for path, one in paths if is_wanted(path)}
 
 
 def objects(number: int) -> str:
@@ -106,12 +109,10 @@ class WriteLog(LakeCall):
 
     def _names_there(self, s3: S3) -> set[str]:
         """The names of what the log has. Raises Stop where one is not of this plan."""
-        start = f"{self.table.prefix}{LOG}"
-        every = (one for page in s3.list(self.table.bucket, start) for one in page.objects if not is_marker(one))
-        names = {one.key[len(start) :] for one in every}
+        names = listed(s3, self.table.below(LOG)).keys()
         if other := [name for name in names if not self.is_expected(name)]:
-            raise Stop(f"s3a://{self.table.bucket}/{start}{min(other)} is there already. {self.instead}", "Occupied")
-        return names
+            raise Stop(f"{self.table.uri}{LOG}{min(other)} is there already. {self.instead}", "Occupied")
+        return {*names}
 
     def is_expected(self, name: str) -> bool:
         """Whether an object of that name in the log is of this plan, or of what follows it."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from backups.restores.calls import WriteLog, objects
+from backups.restores.calls import WriteLog, listed, objects
 from backups.restores.copying import AT_ONCE, CopyFiles
-from backups.restores.path_contents import CLOSED, listed
+from backups.restores.path_contents import CLOSED
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done, table_arn
 from dashboard.connections.accepted import StoreItem
 from lake.aws.errors import AwsError
@@ -179,8 +179,7 @@ class RemoveLog(LakeCall):
 
     def send(self, sending: Sending) -> Answer:
         s3, planned = sending.lake.s3, {one.key: one.etag for one in self.log}
-        kept = listed(s3, self.aside.below("log/"), lambda _: True)
-        there = listed(s3, self.table.below(LOG), lambda _: True)
+        kept, there = listed(s3, self.aside.below("log/")), listed(s3, self.table.below(LOG))
         for name, one in there.items():
             if planned.get(one.key) != one.etag:
                 raise Stop(f"{LOG}{name} was written by now: {MOVED} Nothing was removed.", "Moved")

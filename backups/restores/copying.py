@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-from backups.restores.calls import WriteLog, is_marker, objects
+from backups.restores.calls import WriteLog, listed, objects
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
@@ -95,16 +95,11 @@ class CopyFiles(LakeCall):
     def there(self, s3: S3) -> dict[str, ObjectSummary]:
         """What of this restore lies at the path, by paths below it. Raises Stop where anything else does."""
         table, expected = self.log.table, {one.path for one in self.files}
-        found: dict[str, ObjectSummary] = {}
-        for page in s3.list(table.bucket, table.prefix):
-            for one in page.objects:
-                if is_marker(one):
-                    continue
-                path = one.key[len(table.prefix) :]
-                is_of_log = path.startswith(LOG) and self.log.is_expected(path[len(LOG) :])
-                if path != CLAIM and path not in expected and not is_of_log:
-                    raise Stop(f"s3a://{table.bucket}/{one.key} is there already. {self.log.instead}", "Occupied")
-                found[path] = one
+        found = listed(s3, table)
+        for path in found:
+            is_of_log = path.startswith(LOG) and self.log.is_expected(path[len(LOG) :])
+            if path != CLAIM and path not in expected and not is_of_log:
+                raise Stop(f"{table.uri}{path} is there already. {self.log.instead}", "Occupied")
         if found and (CLAIM not in found or s3.get(table.bucket, table.prefix + CLAIM).data != self.claim):
             raise Stop(f"{table.uri} holds another restore, or part of one. {self.log.instead}", "Occupied")
         return found

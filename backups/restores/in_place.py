@@ -21,7 +21,7 @@ from backups.restores.planning import (
 )
 from changes.calls import Call
 from changes.plan import ChangePlan
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import BucketPrefix, place_of
 from lake.delta.detaching import is_coordinated
 from lake.delta.uri import TableUri
 from lake.points.reading import FileCopy, RestorableVersion
@@ -30,7 +30,7 @@ from lake.points.reading import FileCopy, RestorableVersion
 def plan_in_place(found: RestorableVersion, to: TableUri, keys: Keys, stands: PathContents) -> ChangePlan:
     """Raises NotRestorable where a copy of the files would not be this table."""
     require_copyable(found, to)
-    table = BucketPrefix(to.bucket, f"{to.key}/" if to.key else "")
+    table = place_of(to.s3a)
     log = PutLog(
         backup=found.point.place,
         table=table,

@@ -57,7 +57,7 @@ from lake.aws.access import Lake, open_lake
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
-from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
+from lake.backup.objects import ARCHIVE_CLASSES, place_of
 from lake.delta.uri import TableUri
 from lake.points.reading import (
     FileCopy,
@@ -161,7 +161,7 @@ def _owner(
 
 
 def _target(lake: Lake, found: RestorableVersion, params: PlanRestoreParams) -> TableUri | None:
-    """Where a version goes, None for where it is opened in place. Raises NotRestorable where it cannot go there."""
+    """Where a version goes, None for where it is opened in the backup. Raises NotRestorable where it cannot."""
     kind, named = kind_of(params), params.get("to")
     if named is None:
         return None
@@ -205,11 +205,11 @@ def _plan(
 
 def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri) -> ChangePlan:
     """Raises NotRestorable."""
-    owner, table = point.plan.connection, BucketPrefix(to.bucket, f"{to.key}/" if to.key else "")
+    owner = point.plan.connection
     with open_lake(lake_access(owner)) as theirs:
         stores = left_behind(owner, theirs, to)
     found = replace(found, files=tuple(_readable(lake.s3, found)))
-    stands = what_stands(lake.s3, table, found, stores)
+    stands = what_stands(lake.s3, place_of(to.s3a), found, stores)
     own = [(one.name, one.size) for one in found.log] + [(name, len(data)) for name, data in detached(found)]
     require_paused(stands, own, timezone.now())
     return plan_in_place(found, to, Keys(point.plan.encryption_key, point.plan.source_key), stands)

@@ -1,10 +1,10 @@
 """What stands at a table's own path when a version is put back there: its log, files of the version, commit stores."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from backups.restores.calls import is_marker
+from backups.restores.calls import listed
 from dashboard.connections.accepted import LeftBehind, StoreItem
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
@@ -82,13 +82,6 @@ def require_paused(stands: PathContents, own: Iterable[tuple[str, int]], now: da
             f"{LOG}{name} was written at {in_words(at)}: stop the table's writers and its VACUUM, and plan again when "
             f"nothing was written for {WRITERS_PAUSE.seconds // 60} minutes. Or restore to a new path."
         )
-
-
-def listed(s3: S3, place: BucketPrefix, is_wanted: Callable[[str], bool]) -> dict[str, ObjectSummary]:
-    """The objects below a place by their paths there, of the paths that are wanted."""
-    every = (one for page in s3.list(place.bucket, place.prefix) for one in page.objects if not is_marker(one))
-    paths = ((one.key[len(place.prefix) :], one) for one in every)
-    return {path: one for path, one in paths if is_wanted(path)}
 
 
 def in_words(moment: datetime) -> str:

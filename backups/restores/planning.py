@@ -1,4 +1,4 @@
-"""What opening a version in place would send, or restoring it to a path of its own, and what follows from it. Pure."""
+"""What opening a version in the backup would send, or restoring it to a path of its own, and what follows. Pure."""
 
 import hashlib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from lake.delta.uri import LONGEST_KEY, TableUri
 from lake.points.reading import KeptPoint, NotRestorable, RestorableVersion
 
 OPEN = "@open/"
-"""Where what was opened in place lies, below the folder of its table's points, which no backup and no proof reads."""
+"""Where what was opened lies, below the folder of its table's points, which no backup and no proof reads."""
 RESTORED_FROM = "levee.restoredFrom"
 """The table property by which Spark writes to a restored table once, as s3a://lake/orders@41."""
 MOST_FILES = 200_000

@@ -15,7 +15,7 @@ from lake.points.reading import RestorableVersion
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A version as readers have to see it where it is opened in place, or where it was restored to."""
+    """A version as readers have to see it where it is opened in the backup, or where it was restored to."""
 
     found: RestorableVersion
     is_open: bool

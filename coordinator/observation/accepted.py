@@ -157,8 +157,9 @@ def left_at(connection: Connection, lake: Lake, uri: TableUri) -> LeftBehind:
                 found[kind] += [StoreItem(store.name, item) for item in own]
             except AwsError as error:
                 not_known.append(f"What {store.name} has of this path is not known: {error}")
-    entries, registrations = found[CommitStore.Kind.LOG_STORE], found[CommitStore.Kind.COMMIT_COORDINATOR]
-    return LeftBehind(tuple(entries), tuple(registrations), tuple(not_known))
+    # A scan gives items in no order, and a plan that rests on them has to be the same each time.
+    registrations = sorted(found[CommitStore.Kind.COMMIT_COORDINATOR], key=lambda one: str(one.item.get("tableId")))
+    return LeftBehind(tuple(found[CommitStore.Kind.LOG_STORE]), tuple(registrations), tuple(not_known))
 
 
 def forget(uri: TableUri) -> None:

@@ -98,8 +98,7 @@ def test_a_table_that_is_gone_is_put_back_by_an_admin_who_types_its_name(table, 
 
 def test_who_is_no_admin_any_more_when_the_job_begins_takes_nothing_out(table, monkeypatch):
     monkeypatch.setattr(path_contents, "WRITERS_PAUSE", timedelta(0))
-    user = person(Role.ADMIN, "was-admin")
-    admin = signed_in_as(user)
+    admin = signed_in_as(user := person(Role.ADMIN, "was-admin"))
     plan = admin.post(start(table), {"which": "own", "where": "in_place"})["Location"]
     admin.post(plan, {"digest": done("plan-restore").result["plan"]["digest"], "confirm": "t"})
     user.groups.clear()
