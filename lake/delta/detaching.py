@@ -38,7 +38,7 @@ def detaching_commit(protocol: Mapping[str, Any], metadata: Mapping[str, Any], a
     features = {
         name: [one for one in protocol[name] if not of_coordination(one)]
         for name in ("readerFeatures", "writerFeatures")
-        if name in protocol
+        if protocol.get(name) is not None
     }
     configuration = without_coordinator(dict(metadata.get("configuration") or {}))
     rows = (

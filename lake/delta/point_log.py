@@ -17,11 +17,13 @@ class PointLog:
     """A checkpoint of `base`, or the first commit (-1), and the commits up to a version, as one reads them.
 
     `objects` are those of the log by their names in the point's, in which each accepted commit is published. `files`
-    are all data files and deletion vectors of that version, as `Replay.objects` has them.
+    are all data files and deletion vectors of that version, as `Replay.objects` has them. `telling` are those of
+    `objects` that may have a protocol or metadata.
     """
 
     base: int
     state: TableAtVersion
+    telling: frozenset[str]
     objects: Mapping[str, LogObject]
     files: Mapping[str, str | None]
 
@@ -41,7 +43,8 @@ def point_log(prover: Prover, proof: TableProof) -> PointLog | None:
         if files is not None:
             names = {found.name: commit_name(version) for version, found in part.commits.items()}
             read = {names.get(one.name, one.name): one for one in objects_of(part) if one.name in reader.names}
-            return PointLog(base, segment.newest, read, files)
+            telling = frozenset(name for name, one in read.items() if one.name in reader.telling)
+            return PointLog(base, segment.newest, telling, read, files)
     return None
 
 
@@ -64,15 +67,20 @@ def _part(listing: LogListing, base: int, checkpoint: tuple[LogObject, ...], ver
 
 @dataclass
 class _Recorder:
-    """Reads as another does, and notes the names of what was read."""
+    """Reads as another does, and notes the names of what was read, and of what may tell protocol or metadata."""
 
     reader: LogBodies
     names: set[str] = field(default_factory=set)
+    telling: set[str] = field(default_factory=set)
 
     def bodies(self, names: Sequence[str]) -> Iterator[bytes | LogUnreadable]:
         self.names.update(names)
-        return self.reader.bodies(names)
+        for name, body in zip(names, self.reader.bodies(names), strict=True):
+            if isinstance(body, bytes) and (b'"metaData"' in body or b'"protocol"' in body):
+                self.telling.add(name)
+            yield body
 
     def open(self, name: str) -> BinaryIO:
         self.names.add(name)
+        self.telling.add(name)
         return self.reader.open(name)

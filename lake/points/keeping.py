@@ -21,15 +21,16 @@ from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.aws.wire import PASSING_CODES
 from lake.backup.objects import POINTS, BucketPrefix
+from lake.delta.detaching import detaching_commit, is_coordinated
 from lake.delta.facts import LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.point_log import PointLog
 from lake.delta.restorable import SizeOf
 from lake.points.copies import ARCHIVED, LOG, StoredLog, is_same
+from lake.points.table_actions import newest_actions
 
 FORMAT = 1
 _TROUBLE = PASSING_CODES | OF_CREDENTIALS | {"ConnectionFailed", "ServiceUnavailable"}
-"""What is none of one point, and worth another try soon."""
 _OF_THE_FIRST = frozenset({"plan", "run", "commits", "proven_at", "digest"})
 """What a document says of the run that wrote it. All else is the same for whoever proves the point, and names it."""
 DIFFERS = "{} is not what was written there. Move it away, and the next run writes it anew."
@@ -42,8 +43,11 @@ class PointFileJson(TypedDict):
     `{"key": …, "size": …, "etag": …, "path": …}`, the key below `destination`, the path below the table, or null
     where the log names the object in full. `hash` is the SHA-256 of these lines, which are in the order of their keys;
     `digest` that of this document without it, as JSON with sorted keys and no blanks. `log_from` is the checkpoint that
-    the point's log begins with, -1 for the first commit. `commits` are versions that could be restored when the point
-    was proven, with S3's times of their objects at the source, which copies do not have.
+    the point's log begins with, -1 for the first commit. A copy of a coordinated table would commit to the original's
+    registration: `detaching` is the key of the commit that such a copy needs as its next version before any engine
+    opens it; "" where the table is not coordinated, or the version has no in-commit timestamp to go on from.
+    `commits` are versions that could be restored when the point was proven, with S3's times of their objects at the
+    source, which copies do not have.
     """
 
     format: Annotated[int, 1]
@@ -55,6 +59,8 @@ class PointFileJson(TypedDict):
     version: Annotated[int, 41]
     in_commit_timestamps: bool
     log_from: Annotated[int, 40]
+    coordinated: bool
+    detaching: Annotated[str, ""]
     files: Annotated[int, 460]
     bytes: Annotated[int, 123456]
     objects: Annotated[str, "_levee/points/lake/orders/@41-9b1d6e0f3a7c2584.jsonl.gz"]
@@ -110,12 +116,13 @@ class Keeper:
             packed, digest = packed_list(objects)
             listed = f"{folder}{point.state.version}-{digest[:16]}.jsonl.gz"
             self._write(listed, packed)
-            document = self._document(table, point, listed, digest, commits, now)
+            leaving = self._detaching(folder, point, log)
+            document = self._document(table, point, listed, digest, leaving, commits, now)
             key = f"{folder}{point.state.version}-{digest_of(document, _OF_THE_FIRST)[:16]}.json"
             self._write(key, orjson.dumps(document, option=orjson.OPT_INDENT_2))
             self._require(key, document)
         except AwsError as error:
-            if error.is_throttle or error.code in _TROUBLE:
+            if may_pass(error):
                 raise
             raise NotKept(str(error)) from error
         return self.place.below(key).uri
@@ -171,6 +178,26 @@ class Keeper:
         pages = self.s3.list(self.place.bucket, whole, start_after=whole + first)
         return {one.key[len(whole) :]: one for page in pages for one in page.objects}
 
+    def _detaching(self, folder: str, point: PointLog, log: StoredLog) -> tuple[bool, str]:
+        """Whether the table is coordinated, and the key of the commit by which a copy leaves its coordinator."""
+        state, objects = point.state, point.objects
+        try:
+            newest = newest_actions(point.telling, lambda name: log.open(objects[name].name))
+            if not is_coordinated(newest["metaData"]):
+                return False, ""
+            if not state.has_own_time or state.committed_at is None:
+                return True, ""
+            commit = detaching_commit(newest["protocol"], newest["metaData"], state.committed_at)
+        except LogUnreadable as reason:
+            raise NotKept(str(reason)) from reason
+        except (TypeError, ValueError, AttributeError) as error:  # proving reads less of these actions
+            raise NotKept(f"Its protocol or metadata cannot be read: {error}.") from error
+        key = f"{folder}{state.version}-{hashlib.sha256(commit).hexdigest()[:16]}.detaching"
+        self._write(key, commit)
+        if self._stored(key) != commit:
+            raise NotKept(DIFFERS.format(self.place.below(key).uri))
+        return True, key
+
     def _data(self, root: str, point: PointLog, log: StoredLog, size_of: SizeOf) -> list[PointObject]:
         """The data files and deletion vectors, as they are in the backup now."""
         start, below = len(self.place.prefix), f"{root}/" if root else ""
@@ -203,9 +230,17 @@ class Keeper:
         return self.s3.get(self.place.bucket, self.place.prefix + key).data
 
     def _document(
-        self, table: str, point: PointLog, objects: str, digest: str, commits: Mapping[int, datetime], now: datetime
+        self,
+        table: str,
+        point: PointLog,
+        objects: str,
+        digest: str,
+        leaving: tuple[bool, str],
+        commits: Mapping[int, datetime],
+        now: datetime,
     ) -> PointFileJson:
         state = point.state
+        coordinated, detaching = leaving
         said = PointFileJson(
             format=FORMAT,
             plan=self.plan,
@@ -216,6 +251,8 @@ class Keeper:
             version=state.version,
             in_commit_timestamps=state.has_own_time,
             log_from=point.base,
+            coordinated=coordinated,
+            detaching=detaching,
             files=state.files,
             bytes=state.bytes,
             objects=objects,
@@ -225,6 +262,11 @@ class Keeper:
             digest="",
         )
         return {**said, "digest": digest_of(said)}
+
+
+def may_pass(error: AwsError) -> bool:
+    """Whether what AWS refused is no trouble of one point, and worth another try soon."""
+    return error.is_throttle or error.code in _TROUBLE
 
 
 def packed_list(objects: Iterable[PointObject]) -> tuple[bytes, str]:

@@ -16,13 +16,14 @@ from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import POINTS, BucketPrefix, place_of
 from lake.delta.facts import LogListing
-from lake.delta.file_actions import LogUnreadable, commit_rows, unreadable_checkpoint
+from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 from lake.delta.names import parse_name
 from lake.delta.proving import Prover
 from lake.delta.restorable import REASONS, TableAtVersion, TableFiles
 from lake.points.copies import LOG, StoredLog, is_of_one_object
 from lake.points.keeping import FORMAT, PointFileJson, PointObject, digest_of
+from lake.points.table_actions import newest_actions
 
 _READ = {
     "table": str,
@@ -34,7 +35,6 @@ _READ = {
     "commits": list,
 }
 """What is read of a document, and its types."""
-_OF_THE_TABLE = ("metaData", "protocol")
 MOST_DOCUMENTS = 50
 """Documents of one table that are read to find one whose log reaches a version."""
 
@@ -221,11 +221,11 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
         if one.key in needed:
             _require_same(point, one, found.get(one.key))
     names = {one.name for group in (listing.commits.values(), *listing.checkpoints.values()) for one in group}
+    newest = newest_actions(names, reader.open)
     names |= {one.name for one in listing.other}
     used = tuple(LogCopy(name, prefix + key, size, etag) for name, key, size, etag in log if name in names)
     there = ((path or "", found[key]) for key, path in needed.items())
     files = tuple(FileCopy(path, prefix + one.key, one.size, one.etag, one.storage_class) for path, one in there)
-    newest = _newest_actions(reader, listing)
     return RestorableVersion(point, state, used, files, newest["metaData"], newest["protocol"])
 
 
@@ -305,44 +305,6 @@ def _why(problems: Sequence[Any], blocked: Sequence[Any]) -> str:
     if blocked:
         return f"It lacks {blocked[0].key}: {REASONS[blocked[0].reason]}."
     return problems[0].reason if problems else ""
-
-
-def _newest_actions(reader: _Renamed, listing: LogListing) -> dict[str, Mapping[str, Any]]:
-    """The newest `metaData` and `protocol` actions. Raises LogUnreadable where the log lacks one."""
-    names = {version: one.name for version, one in listing.commits.items()}
-    objects = [(version, names[version]) for version in sorted(names, reverse=True)]
-    objects += [(version, one.name) for version, parts in listing.checkpoints.items() for one in parts]
-    found: dict[str, Mapping[str, Any]] = {}
-    for version, name in objects:
-        wanted = [one for one in _OF_THE_TABLE if one not in found]
-        if not wanted:
-            break
-        with reader.open(name) as file:
-            for row in _rows(version, name, file, wanted):
-                found |= {one: row[one] for one in wanted if row.get(one)}
-    if len(found) < len(_OF_THE_TABLE):
-        raise LogUnreadable("The log has no protocol, or no metadata.")
-    return found
-
-
-def _rows(version: int, name: str, file: BinaryIO, wanted: Sequence[str]) -> list[dict[str, Any]]:
-    """The lines of a commit, or of a checkpoint those of the wanted actions, in which nothing is null."""
-    if name.endswith(".json"):
-        return list(commit_rows(version, file.read()))
-    import pyarrow.parquet as pq
-
-    with unreadable_checkpoint(version):
-        parquet = pq.ParquetFile(file)
-        columns = [one for one in wanted if one in parquet.schema_arrow.names]
-        table = parquet.read(columns=columns)
-        return [
-            {one: _plain(row)} for one in columns for row in table[one].drop_null().to_pylist(maps_as_pydicts="strict")
-        ]
-
-
-def _plain(value: Any) -> Any:
-    """A struct of Parquet as JSON would have it."""
-    return {name: _plain(one) for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
 def _is_base(name: Any) -> bool:
