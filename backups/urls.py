@@ -11,6 +11,7 @@ urlpatterns = [
     path("plans/<slug:plan_name>/card/", plans.card, name="backup-card"),
     path("plans/<slug:plan_name>/edit/", plans.edit, name="backup-plan-edit"),
     path("plans/<slug:plan_name>/policies/", plans.policies, name="backup-plan-policies"),
+    path("plans/<slug:plan_name>/sheet/", plans.sheet, name="backup-plan-sheet"),
     path("plans/<slug:plan_name>/preflight/", plans.preflight, name="backup-plan-preflight"),
     path("plans/<slug:plan_name>/inventory/", plans.set_up_inventory, name="backup-plan-inventory"),
     path("plans/<slug:plan_name>/run/", plans.run_now, name="backup-plan-run"),

@@ -23,6 +23,7 @@ from backups.queries.drawings import AXIS, TICKS
 from backups.queries.plan_page import inventory_set_up, last_preflight
 from backups.queries.rows import kept_text, lacks_permission, run_url
 from backups.queries.times import times_of
+from backups.restores.sheet import sheet_page
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection, seen
@@ -116,6 +117,13 @@ def add(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, plan_name: str) -> HttpResponse:
     """Edit a plan; its name stays."""
     return _edit(request, _plan(request, plan_name))
+
+
+@require_safe
+def sheet(request: HttpRequest, plan_name: str) -> HttpResponse:
+    """How the plan's tables are restored without Levee, to be printed."""
+    found = _plan(request, plan_name)
+    return render(request, "backups/sheet.html", {"plan": found, "sheet": sheet_page(found)})
 
 
 @require_safe

@@ -140,6 +140,7 @@ RULES = {
     "backup-plan-add": Rule(A, A, fresh=True),
     "backup-plan-edit": Rule(A, A, fresh=True),
     "backup-plan-policies": Rule(V, N),
+    "backup-plan-sheet": Rule(V, N),
     "backup-plan-preflight": Rule(N, O),
     "backup-plan-inventory": Rule(N, A, changes=True, fresh=True),
     "backup-plan-run": Rule(N, O, changes=True),

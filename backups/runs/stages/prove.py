@@ -16,6 +16,7 @@ from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
 from backups.points.spreading import are_many, proven_tables
+from backups.restores.sheet import write_sheet
 from backups.runs import prices
 from backups.runs.ports import ProofWanted
 from backups.runs.work import Done, Elsewhere, GivenUp, StageAnswer, Work, read_pieces
@@ -74,6 +75,8 @@ def advance(work: Work) -> StageAnswer:
                 topper.stopped.set()  # what is being copied is waited for
     finally:
         _count(work, topper, is_open=was_open)
+    if run.points.exclude(proof="").exists():
+        work.save(evidence={**run.evidence, "sheet": write_sheet(s3, run, work.now())})
     states = Counter(run.points.values_list("state", flat=True).order_by())
     return _end(work, states, len(roots), _restorable(run, work.now()))
 

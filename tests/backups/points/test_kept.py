@@ -313,4 +313,4 @@ def test_what_is_kept_is_pinned_and_encrypted_with_the_key_of_the_copies(copied,
     key = f"arn:aws:kms:{REGION}:123456789012:key/a"
     type(copied.plan).objects.update(encryption_key=key)
     proven(copied_run(copied))
-    assert sent == [key] * 5
+    assert sent == [key] * 6  # two commits, a list, a document, the sheet

@@ -219,7 +219,7 @@ def test_what_was_spent_is_counted_however_the_try_ends(behind, monkeypatch):
 
 def test_a_cancelled_run_copies_no_further_object(behind, copies, monkeypatch):
     monkeypatch.setattr(spreading, "AT_ONCE", 1)
-    below = [f"n{number}/" for number in range(40)]
+    below = [f"n{number}/" for number in range(24)]
     for one in below:
         put_long_ago(behind, {f"{one}{key}": data for key, data in appended(range(5)).items()})
     toppers: list[Topper] = []
@@ -228,7 +228,7 @@ def test_a_cancelled_run_copies_no_further_object(behind, copies, monkeypatch):
     run = copied_run(behind, [f"{one}t" for one in below])
     proven(run)
     counts = Run.objects.get(pk=run.pk).tables["topped_up"]
-    assert 0 < counts["objects"] == len(copies) < 40 * 9 / 2
+    assert 0 < counts["objects"] == len(copies) < 24 * 9
     assert (counts["is_open"], toppers[0].stopped.is_set()) == (False, True)
 
 

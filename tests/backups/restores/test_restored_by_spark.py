@@ -1,6 +1,7 @@
 """Tables of real Spark's restored to a path of their own: read and written there, and the original as it was."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from sandbox.ground import DELTA_COMMITS
 from sandbox.spark_tables import SparkLake
 from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, proven
+from tests.backups.restores.by_hand import do_as_the_sheet_says
 from tests.backups.restores.restoring import copy_all, everything, open_by, restore, rows
 from tests.backups.restores.test_opened_by_spark import KINDS, ROW, make, registrations
 from tests.choosing import slowly
@@ -42,7 +44,7 @@ def backed_up(backup: Backup, lake: SparkLake, kind: str) -> str:
 
 
 def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_original(
-    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
 ) -> None:
     uri = backed_up(backup, spark_lake, "coordinated")
     expected, items = rows(spark_lake, uri), registrations(backup)
@@ -51,6 +53,8 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
 
     opened = restore(capsys, uri, "--instant", "--apply")
     told = restore(capsys, uri, "--apply")
+    by_hand = f"s3a://{backup.source}/by/hand"
+    said = do_as_the_sheet_says(backup, tmp_path, by_hand.replace("s3a", "s3", 1))
 
     assert (opened["refused"], opened["job"]["state"], opened["version"]) == ("", "succeeded", 5)
     assert rows(spark_lake, opened["to"]) == rows(spark_lake, told["to"]) == expected
@@ -61,15 +65,19 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
     assert told["job"]["verified"]["expected"]["version"] == 6  # one more, by which it left its coordinator
     assert "VacuumProtocolCheck" in told["job"]["verified"]["deltalake"]["reason"]
-    spark_lake.insert(told["to"], ROW)
+    [_, _, ended] = said
+    assert ended.splitlines()[-1].startswith(f"{uri} is at ")
+    assert rows(spark_lake, by_hand) == expected
+    for to in (told["to"], by_hand):
+        spark_lake.insert(to, ROW)
     after = everything(backup.lake, backup.source, backup.vault)
     assert before.items() <= after.items()
-    places = tuple(f"{one['to'].removeprefix('s3a://')}/" for one in (opened, told))
+    places = tuple(f"{one.removeprefix('s3a://')}/" for one in (opened["to"], told["to"], by_hand))
     assert all(key.startswith(places) for key in after.keys() - before.keys())
     assert registrations(backup) == items
     spark_lake.insert(uri, ROW)
     assert registrations(backup) != items
-    assert len(rows(spark_lake, uri)) == len(rows(spark_lake, told["to"])) > len(expected)
+    assert len({len(rows(spark_lake, to)) for to in (uri, told["to"], by_hand)} | {len(expected)}) == 2
     [detail] = spark_lake.sql(f"DESCRIBE DETAIL {delta_path(told['to'])}")
     assert not [name for name in detail["properties"] if "coordinatedCommits" in name]
     assert "coordinatedCommits-preview" not in detail["tableFeatures"]
@@ -88,7 +96,7 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
 
 @pytest.mark.parametrize("kind", [*map(slowly, KINDS)])
 def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
-    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, kind: str
+    backup: Backup, spark_lake: SparkLake, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path, kind: str
 ) -> None:
     uri = backed_up(backup, spark_lake, kind)
     point_rows = rows(spark_lake, uri)
@@ -112,6 +120,8 @@ def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
     after = everything(backup.lake, backup.source, backup.vault)
     assert before.items() <= after.items()
     assert all(key.startswith(told["to"].removeprefix("s3a://")) for key in after.keys() - before.keys())
+    do_as_the_sheet_says(backup, tmp_path, f"s3://{backup.source}/by-hand")
+    assert rows(spark_lake, f"s3a://{backup.source}/by-hand") == point_rows
     assert registrations(backup) == items
 
     back = restore(capsys, uri, "--in-place", "--apply", "--confirm", TableUri.parse(uri).name)
