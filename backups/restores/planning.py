@@ -150,12 +150,13 @@ def detached(found: RestorableVersion) -> tuple[tuple[str, bytes], ...]:
     state = found.state
     if not is_coordinated(found.metadata):
         return ()
-    if not state.has_own_time or state.committed_at is None:
+    if state.in_commit_timestamp is None:
         raise NotRestorable(
             f"Version {state.version:,} is of a coordinated table, and no in-commit timestamp of it is in the restore "
             "point's log: what comes after it cannot be dated. Open it in the backup."
         )
-    return ((commit_name(state.version + 1), detaching_commit(found.protocol, found.metadata, state.committed_at)),)
+    commit = detaching_commit(found.protocol, found.metadata, state.in_commit_timestamp)
+    return ((commit_name(state.version + 1), commit),)
 
 
 def _claim(found: RestorableVersion, to: TableUri) -> bytes:

@@ -22,8 +22,8 @@ from backups.queries.coverage import coverage_of
 from backups.queries.drawings import AXIS, TICKS
 from backups.queries.plan_page import inventory_set_up, last_preflight
 from backups.queries.rows import kept_text, lacks_permission, run_url
+from backups.queries.sheet import sheet_page
 from backups.queries.times import times_of
-from backups.restores.sheet import sheet_page
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import require
 from dashboard.accounts.scope import connections_of, current_connection, seen

@@ -80,6 +80,11 @@ class TableAtVersion:
     committed_at: int | None
     has_own_time: bool = False
 
+    @property
+    def in_commit_timestamp(self) -> int | None:
+        """Epoch milliseconds; None where the commit has none."""
+        return self.committed_at if self.has_own_time else None
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:

@@ -115,11 +115,11 @@ class Keeper:
             objects = [*self._log(f"{folder}log/", point, log), *self._data(root, point, log, size_of)]
             packed, digest = packed_list(objects)
             listed = f"{folder}{point.state.version}-{digest[:16]}.jsonl.gz"
-            self._write(listed, packed)
+            self.write(listed, packed)
             leaving = self._detaching(folder, point, log)
             document = self._document(table, point, listed, digest, leaving, commits, now)
             key = f"{folder}{point.state.version}-{digest_of(document, _OF_THE_FIRST)[:16]}.json"
-            self._write(key, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+            self.write(key, orjson.dumps(document, option=orjson.OPT_INDENT_2))
             self._require(key, document)
         except AwsError as error:
             if may_pass(error):
@@ -185,16 +185,16 @@ class Keeper:
             newest = newest_actions(point.telling, lambda name: log.open(objects[name].name))
             if not is_coordinated(newest["metaData"]):
                 return False, ""
-            if not state.has_own_time or state.committed_at is None:
+            if state.in_commit_timestamp is None:
                 return True, ""
-            commit = detaching_commit(newest["protocol"], newest["metaData"], state.committed_at)
+            commit = detaching_commit(newest["protocol"], newest["metaData"], state.in_commit_timestamp)
         except LogUnreadable as reason:
             raise NotKept(str(reason)) from reason
         except (TypeError, ValueError, AttributeError) as error:  # proving reads less of these actions
             raise NotKept(f"Its protocol or metadata cannot be read: {error}.") from error
         key = f"{folder}{state.version}-{hashlib.sha256(commit).hexdigest()[:16]}.detaching"
-        self._write(key, commit)
-        if self._stored(key) != commit:
+        self.write(key, commit)
+        if self.stored(key) != commit:
             raise NotKept(DIFFERS.format(self.place.below(key).uri))
         return True, key
 
@@ -211,7 +211,7 @@ class Keeper:
                 raise NotKept(f"{self.place.below(key).uri} changed while the table was proven.")
         return [PointObject(key, found[key].size, found[key].etag, path) for key, path in point.files.items()]
 
-    def _write(self, key: str, data: bytes) -> None:
+    def write(self, key: str, data: bytes) -> None:
         """Write an object where none is, since what is there under its name is the same."""
         try:
             self.s3.put(self.place.bucket, self.place.prefix + key, data, encryption_key=self.encryption_key)
@@ -221,12 +221,12 @@ class Keeper:
 
     def _require(self, key: str, document: PointFileJson) -> None:
         """Raise NotKept unless document and list are there as they were written, by whichever run."""
-        if not _is_document(self._stored(key), document):
+        if not _is_document(self.stored(key), document):
             raise NotKept(DIFFERS.format(self.place.below(key).uri))
-        if not _is_list(self._stored(document["objects"]), document["hash"]):
+        if not _is_list(self.stored(document["objects"]), document["hash"]):
             raise NotKept(DIFFERS.format(self.place.below(document["objects"]).uri))
 
-    def _stored(self, key: str) -> bytes:
+    def stored(self, key: str) -> bytes:
         return self.s3.get(self.place.bucket, self.place.prefix + key).data
 
     def _document(

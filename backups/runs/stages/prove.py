@@ -16,10 +16,10 @@ from backups import lifecycle
 from backups.models import AS_PROMISED, Plan, PointState, RestorePoint, Run, RunState, Stage, StageState
 from backups.points.documents import point_document
 from backups.points.spreading import are_many, proven_tables
-from backups.restores.sheet import write_sheet
 from backups.runs import prices
 from backups.runs.ports import ProofWanted
 from backups.runs.work import Done, Elsewhere, GivenUp, StageAnswer, Work, read_pieces
+from backups.sheet.text import write_sheet
 from dashboard.connections.accepted import accepted_reader
 from dashboard.storable import make_storable
 from lake.backup.objects import BucketPrefix, place_of
@@ -76,7 +76,7 @@ def advance(work: Work) -> StageAnswer:
     finally:
         _count(work, topper, is_open=was_open)
     if run.points.exclude(proof="").exists():
-        work.save(evidence={**run.evidence, "sheet": write_sheet(s3, run, work.now())})
+        work.save(evidence={**run.evidence, "sheet": write_sheet(keeper, run, work.now())})
     states = Counter(run.points.values_list("state", flat=True).order_by())
     return _end(work, states, len(roots), _restorable(run, work.now()))
 

@@ -25,7 +25,7 @@ from sandbox.client import REGION
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import GAPS, copied_run, document_of, lines_of, proven, restored
 from tests.builders.copies import LOG, appended, commit, name
-from tests.builders.delta import add, commit_bytes, commit_info
+from tests.builders.delta import add, commit_bytes, commit_info, coordinator_properties, metadata, protocol
 from tests.builders.people import signed_in
 from tests.choosing import slowly
 from tests.dashboard.web.markup import flat
@@ -118,6 +118,29 @@ def test_the_document_says_what_the_point_is_and_when_its_commits_were_made(copi
     for one in lines_of(copied, document):
         body = copied.lake.get(copied.vault, f"pool/{one['key']}")
         assert (one["size"], one["etag"]) == (len(body), hashlib.md5(body).hexdigest())  # noqa: S324 - as S3 has it
+
+
+def test_the_newest_metadata_says_whether_a_table_is_coordinated(backup):
+    """Wherever in the log it stands, and whatever was said before."""
+    attached = metadata(properties=coordinator_properties("commits", "http://127.0.0.1", "id"))
+    backup.put_both(appended(range(3)))
+    said = []
+    for version, action in enumerate((attached, add(name(1)), metadata()), start=3):
+        backup.put_both({LOG + commit_name(version): commit_bytes(commit_info(in_commit_timestamp=version), action)})
+        [point] = proven(copied_run(backup)).points.all()
+        document = document_of(backup, point.proof)
+        said.append((document["version"], document["coordinated"], bool(document["detaching"])))
+    assert said == [(3, True, True), (4, True, True), (5, False, False)]
+
+
+@pytest.mark.parametrize("configuration", ["text", 1, ["a"]])
+def test_metadata_that_nobody_can_read_keeps_no_point_and_ends_no_run(backup, configuration):
+    backup.put_both(appended(range(2)), below="u/")
+    backup.put_both(commit(0, protocol(), {"metaData": {**metadata()["metaData"], "configuration": configuration}}))
+    run = proven(copied_run(backup, ["t", "u/t"]))
+    other, sound = run.points.order_by("table")
+    assert (run.state, bool(sound.proof), other.proof) == (GAPS, True, "")
+    assert "cannot be read" in other.not_kept
 
 
 def test_a_table_with_in_commit_timestamps_is_told_from_one_without(backup):

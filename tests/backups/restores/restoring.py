@@ -114,6 +114,12 @@ class Table:
     def document(self) -> Any:
         return document_of(self.backup, self.point.proof)
 
+    @property
+    def data_file(self) -> str:
+        """The key of a data file at the source, and below the backup."""
+        keys = [key for key, _ in self.backup.lake.list(self.backup.source, "t/")]
+        return next(key for key in keys if key.endswith(".parquet") and LOG not in key)
+
     def rows(self, to: str) -> list[int]:
         table = deltalake.DeltaTable(to, storage_options=options(self.backup))
         query = deltalake.QueryBuilder().register("t", table).execute("SELECT id FROM t ORDER BY id")

@@ -29,7 +29,7 @@ from sandbox.log_store_writer import LogStoreTable
 from tests.backups.points.conftest import refuse
 from tests.backups.points.test_accepted import Stores
 from tests.backups.restores.restoring import Table, everything, open_by_deltalake, options, restore
-from tests.backups.restores.test_new_path import data_file, stop_after
+from tests.backups.restores.test_new_path import stop_after
 from tests.builders.copies import LOG
 from tests.builders.delta import UUID, incomplete_item, log_store_item
 from tests.choosing import slowly
@@ -124,7 +124,7 @@ def test_what_is_there_is_set_aside_to_the_byte_and_only_its_log_is_taken_away(g
 
 
 def test_files_that_are_not_there_are_copied_and_one_of_another_etag_is_told(table, capsys):
-    before, by_parts = at_source(table), data_file(table)
+    before, by_parts = at_source(table), table.data_file
     lacking = next(key for key in before if key.endswith(".parquet") and key != by_parts and LOG not in key)
     table.backup.put_in_one_part(by_parts, before[by_parts], copied=False)
     table.backup.lake.delete(table.backup.source, lacking)
@@ -135,7 +135,7 @@ def test_files_that_are_not_there_are_copied_and_one_of_another_etag_is_told(tab
 
 
 def test_a_file_of_another_size_is_not_overwritten(table, capsys):
-    key = data_file(table)
+    key = table.data_file
     table.backup.lake.put(table.backup.source, key, b"of somebody else")
     told = restore(capsys, str(table.point.pk), "--in-place")
     assert f"{key} has another size than in the backup, and nothing is overwritten" in told["refusal"]["reason"]
@@ -185,13 +185,13 @@ def test_who_commits_while_the_log_is_put_back_is_not_passed_over(gone_on, capsy
 
 
 def test_a_file_that_goes_while_the_log_is_put_back_is_missed(table, capsys, monkeypatch):
-    lake, gone = table.backup.lake, data_file(table)
+    lake, gone = table.backup.lake, table.data_file
     before_call(monkeypatch, clearing.PutLog, lambda: lake.delete(table.backup.source, gone))
     assert f"{gone.removeprefix('t/')} has gone: stop VACUUM" in put_back(capsys, table)["refused"]
 
 
 def test_a_file_that_is_written_after_the_plan_is_not_overwritten(table, capsys, monkeypatch):
-    lake, changed = table.backup.lake, data_file(table)
+    lake, changed = table.backup.lake, table.data_file
     before_call(monkeypatch, clearing.PutBack, lambda: lake.put(table.backup.source, changed, b"of somebody else"))
     assert f"{changed} has another size. Nothing is overwritten" in put_back(capsys, table)["refused"]
     assert at_source(table)[changed] == b"of somebody else"

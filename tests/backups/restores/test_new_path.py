@@ -58,10 +58,8 @@ def test_a_plan_says_what_it_copies_and_changes_nothing(table, capsys):
     told = restore(capsys, table.uri)
     assert (told["refused"], told["job"], told["refusal"], told["kind"]) == ("", None, None, "full")
     assert (told["version"], told["to"]) == (5, to(table))
-    assert (told["plan"]["objects"], told["plan"]["seconds"]) == (
-        11,
-        None,
-    )  # the claim, six files, a checkpoint, commits 3 to 5
+    # The claim, six files, a checkpoint, commits 3 to 5.
+    assert (told["plan"]["objects"], told["plan"]["seconds"]) == (11, None)
     assert told["plan"]["bytes"] > table.point.bytes
     assert everything(table.backup.lake, table.backup.source, table.backup.vault) == before
 
@@ -81,11 +79,9 @@ def test_the_table_has_its_rows_takes_a_write_and_nothing_else_is_changed(table,
     assert {name for name in new if name.startswith("_delta_log/")} == {f"_delta_log/{name}" for name in log}
     assert CLAIM in new
     assert len(new) == len(log) + 7
+    source = table.backup.source
     for name in log - {f"{6:020d}.json"}:  # to the byte
-        assert (
-            after[f"{table.backup.source}/restored/t-5/_delta_log/{name}"]
-            == before[f"{table.backup.source}/{LOG}{name}"]
-        )
+        assert after[f"{source}/restored/t-5/_delta_log/{name}"] == before[f"{source}/{LOG}{name}"]
     deltalake.write_deltalake(
         to(table), pa.table({"id": pa.array([99])}), mode="append", storage_options=options(table.backup)
     )
@@ -112,7 +108,7 @@ def test_a_stop_at_any_write_leaves_nothing_that_opens_and_the_next_try_ends_it(
     backup, tmp_path, capsys, monkeypatch, checkpoint, every
 ):
     table = Table(backup, tmp_path, checkpoint)
-    backup.put_in_one_part(data_file(table), backup.lake.get(backup.vault, f"pool/{data_file(table)}"))
+    backup.put_in_one_part(table.data_file, backup.lake.get(backup.vault, f"pool/{table.data_file}"))
     [table.point] = proven(copied_run(backup)).points.all()  # of a file by an ETag that no copy has
     writes = 1 + 6 + (4 if checkpoint else 6)
     for most in range(0, writes, every):
@@ -144,10 +140,6 @@ def test_a_restored_table_that_somebody_has_written_to_is_not_restored_over(tabl
     assert table.rows(to(table)) == [*range(6), 99]
 
 
-def data_file(table: Table) -> str:
-    return next(key for key in below(table, "t/") if key.endswith(".parquet") and LOG not in key)
-
-
 def test_a_restore_goes_on_after_the_next_backup(table, capsys, monkeypatch):
     with monkeypatch.context() as stopping:
         stop_after(stopping, 4)
@@ -168,11 +160,8 @@ def test_a_stop_after_spark_s_write_is_gone_on_from(table, capsys, monkeypatch):
     left = f"restored/t-5/_delta_log/.{6:020d}.crc.00000000-0000-4000-8000-000000000000.tmp"
     table.backup.lake.put(table.backup.source, left, b"{}")  # as S3A leaves it
     told = apply(capsys, table)["job"]
-    assert (told["state"], told["verified"]["spark"]["wrote"], told["verified"]["spark"]["version"]) == (
-        "succeeded",
-        True,
-        6,
-    )
+    seen = told["verified"]["spark"]
+    assert (told["state"], seen["wrote"], seen["version"]) == ("succeeded", True, 6)
 
 
 def test_nothing_is_restored_inside_another_restore(table, capsys, monkeypatch):
@@ -213,7 +202,7 @@ def test_folders_that_a_console_made_are_no_objects(table, capsys):
 
 
 def test_a_file_of_the_same_name_is_not_taken_for_a_copy(table, capsys):
-    table.backup.lake.put(table.backup.source, data_file(table).replace("t/", "restored/t-5/", 1), b"of somebody else")
+    table.backup.lake.put(table.backup.source, table.data_file.replace("t/", "restored/t-5/", 1), b"of somebody else")
     assert "holds another restore, or part of one" in refusal(capsys, table, to(table))
 
 
@@ -244,7 +233,7 @@ def test_who_writes_to_the_path_while_it_is_copied_stops_it(table, capsys, monke
     copy, stranger = copying.copy_object, "restored/t-5/part-0.parquet"
 
     def copied(s3: S3, one: copying.Copy) -> str:
-        if one.key.endswith(data_file(table)[2:]):  # once: of two writers at a time moto answers one with 500
+        if one.key.endswith(table.data_file[2:]):  # once: of two writers at a time moto answers one with 500
             table.backup.lake.put(table.backup.source, stranger, b"PAR1")
         return copy(s3, one)
 
@@ -255,7 +244,7 @@ def test_who_writes_to_the_path_while_it_is_copied_stops_it(table, capsys, monke
 
 @pytest.mark.parametrize(("is_copied", "says"), [(False, "is not there"), (True, "is not what was copied")])
 def test_a_copy_that_is_not_found_as_s3_said_stops_it(table, capsys, monkeypatch, is_copied, says):
-    copy, name = copying.copy_object, data_file(table).removeprefix("t/")
+    copy, name = copying.copy_object, table.data_file.removeprefix("t/")
 
     def copied(s3: S3, one: copying.Copy) -> str:
         if not one.key.endswith(name):
@@ -270,7 +259,7 @@ def test_a_copy_that_is_not_found_as_s3_said_stops_it(table, capsys, monkeypatch
 
 
 def test_a_file_that_was_replaced_after_the_last_look_is_not_copied(table, capsys, monkeypatch):
-    lake, vault, key = table.backup.lake, table.backup.vault, f"pool/{data_file(table)}"
+    lake, vault, key = table.backup.lake, table.backup.vault, f"pool/{table.data_file}"
     other = lake.get(vault, key)[:-1] + b"?"
     after_the_last_look(monkeypatch, lambda: lake.put(vault, key, other))
     assert "is not the object any more" in apply(capsys, table)["refused"]
@@ -336,7 +325,7 @@ def test_a_table_whose_log_names_files_in_full_is_opened_and_not_copied(backup, 
 
 @pytest.mark.parametrize("archive", ["GLACIER", "DEEP_ARCHIVE"])
 def test_what_lies_in_an_archive_is_named_until_s3_has_restored_it(table, capsys, archive):
-    s3, key = table.backup.boto(), f"pool/{data_file(table)}"
+    s3, key = table.backup.boto(), f"pool/{table.data_file}"
     place = {"Bucket": table.backup.vault, "Key": key}
     s3.put_object(**place, Body=table.backup.lake.get(table.backup.vault, key), StorageClass=archive)
     assert f"has 1 object in the archive {archive}, such as" in restore(capsys, table.uri)["refusal"]["reason"]

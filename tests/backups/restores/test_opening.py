@@ -119,16 +119,8 @@ def test_what_was_the_newest_after_the_last_known_commit_is_not_guessed(table, c
     assert restore(capsys, table.uri, "--instant", "--at", table.point.holds_until.isoformat())["version"] == 5
 
 
-def data_file(table: Table) -> str:
-    return next(
-        key
-        for key, _ in table.backup.lake.list(table.backup.vault, "pool/t/")
-        if key.endswith(".parquet") and LOG not in key
-    )
-
-
 def test_a_file_that_went_or_was_replaced_refuses_the_version(table, capsys):
-    backup, key = table.backup, data_file(table)
+    backup, key = table.backup, f"pool/{table.data_file}"
     data = backup.lake.get(backup.vault, key)
     backup.lake.put(backup.vault, key, data[:-1] + b"?")
     assert "is not the object that was proven any more" in restore(capsys, table.uri, "--instant")["refusal"]["reason"]
@@ -162,7 +154,7 @@ def test_what_is_not_as_a_run_has_written_it_is_not_believed(table, capsys, what
 
 
 def test_a_file_that_goes_after_the_plan_was_shown_stops_it_before_any_write(table, capsys, monkeypatch):
-    read, key = jobs._read_again, data_file(table)
+    read, key = jobs._read_again, f"pool/{table.data_file}"
 
     def goes(*words: Any) -> Any:
         table.backup.lake.delete(table.backup.vault, key)

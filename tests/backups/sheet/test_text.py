@@ -5,13 +5,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 
-from backups.restores.sheet import PROGRAM, sheet_text, write_sheet
+from backups.sheet.text import PROGRAM, sheet_text, write_sheet
 from dashboard.accounts.roles import Role
+from lake.backup.objects import place_of
+from lake.points.keeping import Keeper
 from tests.backups.page_records import make_plan
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import copied_run, proven
 from tests.backups.points.test_kept import opened
-from tests.backups.restores.by_hand import sheets
+from tests.backups.sheet.by_hand import sheets
 from tests.backups.table_points import make_point
 from tests.builders.copies import appended
 from tests.builders.people import signed_in
@@ -45,8 +47,12 @@ def test_what_a_run_has_written_is_not_written_again(backup):
     run = proven(copied_run(backup))
     there, stored = sheets(backup), run.evidence["sheet"]
     with opened(backup) as lake:
-        assert write_sheet(lake.s3, run, timezone.now()) == stored
-    assert sheets(backup) == there
+        keeper = Keeper(lake.s3, place_of(run.destination), "", "", "", "")
+        assert write_sheet(keeper, run, timezone.now()) == stored
+        assert sheets(backup) == there
+        backup.lake.put(backup.vault, stored["uri"].removeprefix(f"s3a://{backup.vault}/"), b"another's")
+        assert write_sheet(keeper, run, timezone.now())["uri"] == ""
+    assert sheets(backup) == ["another's"]
 
 
 def test_a_refusal_of_s3_is_said_and_the_run_is_as_complete_as_without_it(backup, monkeypatch):
@@ -55,7 +61,7 @@ def test_a_refusal_of_s3_is_said_and_the_run_is_as_complete_as_without_it(backup
     refuse(monkeypatch, "put", "AccessDenied", lambda _, key: "RESTORE-" in key)
     assert proven(copied_run(backup)).state == "complete"
     assert sheets(backup) == []
-    assert "This text is not in the backup." in page_of(backup)
+    assert "No run has written this sheet into the backup." in page_of(backup)
     assert "AccessDenied" in page_of(backup)
 
 
@@ -67,14 +73,14 @@ def test_the_newest_text_is_shown_though_later_runs_wrote_none(backup, monkeypat
     refuse(monkeypatch, "put", "AccessDenied", lambda _, key: "RESTORE-" in key)
     proven(copied_run(backup))
     assert wrote in page_of(backup)
-    assert "could not write it anew" in page_of(backup)
+    assert "could not write it:" in page_of(backup)
 
 
 def test_the_page_has_the_steps_and_the_program_of_the_text(backup):
     backup.put_both(appended(range(3)))
     [point] = proven(copied_run(backup)).points.all()
     page, [text] = page_of(backup), sheets(backup)
-    assert "This text is in the backup, too." in page
+    assert f"The run of {point.run.label} wrote this sheet into the backup." in page
     commands = [line.strip() for line in text.splitlines() if line.startswith(("   aws ", "   python3 "))]
     assert len(commands) == 3
     for one in (*commands, point.proof, *PROGRAM.splitlines()):

@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 LOG, CLAIM = "_delta_log/", "_levee_restore.json"
-AT_ONCE = 16
 MOST_TIMES = 4  # the bytes of the version, up to which its whole folder is copied: one process is much faster
 CHANGED = "What was copied is not there: somebody changes the target."
 Place = tuple[str, str]  # a bucket, and what keys there begin with
@@ -78,16 +77,14 @@ def objects_of(point: Any, backup: Place) -> list[Any]:
     if key := point["detaching"]:
         commit = get((backup[0], backup[1] + key))
         require(sha256(commit)[:16] in key, f"{url(backup, key)} is not as it was written.")
-        path = f"{LOG}{point['version'] + 1:020d}.json"
-        objects.append({"key": key, "path": path, "size": len(commit), "etag": None})
+        of_log = {"path": f"{LOG}{point['version'] + 1:020d}.json", "size": len(commit), "etag": None}
+        objects.append({"key": key, **of_log})
     return objects
 
 
 def as_proven(objects: list[Any], backup: Place, *prefixes: str) -> dict[str, tuple[int, str]]:
     """What lies in the backup with these prefixes, each object of the point as it was proven."""
-    there: dict[str, tuple[int, str]] = {}
-    for prefix in prefixes:
-        there.update(listed(backup, prefix))
+    there = {key: found for prefix in prefixes for key, found in listed(backup, prefix).items()}
     for one in objects:
         size, etag = there.get(one["key"], (None, ""))
         is_same = size == one["size"] and one["etag"] in (etag, None)
@@ -126,7 +123,7 @@ def copy(backup: Place, to: Place, objects: list[Any], options: tuple[str, ...])
 
     if objects:
         say(f"To copy one by one: {len(objects):,}.")
-    pool = ThreadPoolExecutor(AT_ONCE)
+    pool = ThreadPoolExecutor(16)
     try:
         list(pool.map(one, objects))
     finally:

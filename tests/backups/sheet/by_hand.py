@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from backups.restores import by_hand
+from backups.sheet import program
 from lake.backup.objects import POINTS
 from sandbox.client import REGION
 from tests.backups.points.conftest import Backup
@@ -29,19 +29,15 @@ def sheets(backup: Backup) -> list[str]:
 
 def do_as_the_sheet_says(backup: Backup, folder: Path, to: str) -> list[str]:
     """What each command of the newest sheet prints, in a shell that has Python, the AWS CLI and nothing of Levee."""
-    tools = folder / "bin"
-    tools.mkdir()
-    (tools / "aws").symlink_to(Path(sys.executable).parent / "aws")
-    (tools / "python3").symlink_to(os.path.realpath(sys.executable))
-    for name in ("sh", "sed", "grep"):
-        (tools / name).symlink_to(str(shutil.which(name)))
+    (tools := folder / "bin").mkdir()
+    there = {name: shutil.which(name) for name in ("sh", "sed", "grep")}
+    there |= {"aws": str(Path(sys.executable).parent / "aws"), "python3": os.path.realpath(sys.executable)}
+    for name, place in there.items():
+        (tools / name).symlink_to(str(place))
     env = options(backup) | {"AWS_DEFAULT_REGION": REGION, "PATH": str(tools)}
     lines = sheets(backup)[-1].replace("s3://BUCKET/restored/TABLE", to).splitlines()
     commands = [line.strip() for line in lines if line.startswith(("   aws ", "   python3 "))]
-    said = (
-        subprocess.run(["sh", "-ec", one], cwd=folder, env=env, stdout=subprocess.PIPE, check=True) for one in commands
-    )
-    return [one.stdout.decode() for one in said]
+    return [subprocess.check_output(["sh", "-ec", one], cwd=folder, env=env, text=True) for one in commands]
 
 
 class Cli:
@@ -51,16 +47,11 @@ class Cli:
     called before each write, with its key.
     """
 
-    def __init__(
-        self,
-        backup: Backup,
-        most: int = -1,
-        archived: Collection[str] = (),
-        lost: Collection[str] = (),
-        meanwhile: Callable[[str], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, backup: Backup, most: int = -1, **more: Any) -> None:
         self.s3, self.most, self.written, self.lock = backup.boto(), most, list[str](), Lock()
-        self.archived, self.lost, self.meanwhile = archived, lost, meanwhile
+        self.archived: Collection[str] = more.get("archived", ())
+        self.lost: Collection[str] = more.get("lost", ())
+        self.meanwhile: Callable[[str], object] = more.get("meanwhile", lambda _: None)
 
     def __call__(self, *words: str, may_fail: bool = False) -> bytes:
         try:
@@ -73,11 +64,11 @@ class Cli:
     def _answer(self, *words: str) -> bytes:
         match words:
             case "s3", "cp", source, "-":
-                return self._get(*by_hand.address(source))
+                return self._get(*program.address(source))
             case "s3", "cp", source, to, "--only-show-errors", *_:
-                self._copy(by_hand.address(source), by_hand.address(to))
+                self._copy(program.address(source), program.address(to))
             case "s3", "sync", source, to, "--only-show-errors", *without:
-                (bucket, prefix), (target, folder) = by_hand.address(source), by_hand.address(to)
+                (bucket, prefix), (target, folder) = program.address(source), program.address(to)
                 patterns = [f"{bucket}/{prefix}{one.removeprefix('--exclude=')}" for one in without]
                 found = self._listed(bucket, prefix)
                 # As its filters.py matches: what the path itself has of a pattern counts as one.
@@ -102,17 +93,14 @@ class Cli:
         return b""
 
     def _get(self, bucket: str, key: str) -> bytes:
-        try:
-            body: bytes = self.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-        except self.s3.exceptions.NoSuchKey as error:
-            raise subprocess.CalledProcessError(1, ["aws"]) from error
+        body: bytes = self.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
         return body
 
     def _listed(self, bucket: str, prefix: str) -> dict[str, Any]:
         pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         return {one["Key"]: one for page in pages for one in page.get("Contents", [])}
 
-    def _copy(self, source: by_hand.Place, to: by_hand.Place) -> None:
+    def _copy(self, source: program.Place, to: program.Place) -> None:
         if source[1] in self.archived:
             raise subprocess.CalledProcessError(2, ["aws"])
         self._write(to[1])
@@ -129,9 +117,9 @@ class Cli:
 
 def run(monkeypatch: pytest.MonkeyPatch, cli: Cli, document: str, to: str) -> str:
     """Let the program restore by this CLI; what it ends with, "" where it restored."""
-    monkeypatch.setattr(by_hand, "aws", cli)
+    monkeypatch.setattr(program, "aws", cli)
     try:
-        by_hand.main(document, to)
+        program.main(document, to)
     except SystemExit as refused:
         return str(refused.code)
     except subprocess.CalledProcessError:

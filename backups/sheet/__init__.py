@@ -1,0 +1,1 @@
+"""How the tables of a plan are restored without Levee."""
