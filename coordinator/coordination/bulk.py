@@ -7,20 +7,21 @@ from django.urls import reverse
 from django.utils import timezone
 
 from changes.gate import check_writable
+from changes.many import TableState, Told, record_of
 from changes.plan import Refusal
 from coordinator.coordination.carrying_out import ActUnderWay, CutShort, plan_now
 from coordinator.coordination.checks import CoordinationRequest, Operation
 from coordinator.coordination.confirmed import CHECK_MANY_KIND
-from coordinator.coordination.progress import LogLines
 from coordinator.models import DeltaTable
 from coordinator.protocols.wording import counted
-from coordinator.repairs.bulk import TablesParams, TableState, Told, record_of, table_by_table
+from coordinator.repairs.bulk import TablesParams, table_by_table, target_of
 from dashboard.audit.log import AuditOutcome
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobResult
 from dashboard.jobs.execution import audit_action
 from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.parts import PartContext
 from lake.aws.access import open_lake
 from lake.aws.errors import AwsError
 
@@ -87,13 +88,12 @@ def _check(context: JobContext, table: DeltaTable, change: CoordinationRequest) 
 
 def _act(context: JobContext, table: DeltaTable, change: CoordinationRequest) -> Told:
     """Do it, and write it to the audit log of the table, however it ends."""
-    results: JobResult = {}
+    part = PartContext(context, table.uri)
     state, sentence = TableState.FAILED, "Interrupted."
     try:
         require_writable(table.connection)
         with open_lake(lake_access(table.connection)) as lake:
-            progress = LogLines(context, table.uri)
-            act = ActUnderWay(table.connection, lake, change, context.job.pk, progress, results.update)
+            act = ActUnderWay(table.connection, lake, change, context.job.pk, part, part.result)
             sentence = act.carry_out()
         state = TableState.DONE
     except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
@@ -106,5 +106,6 @@ def _act(context: JobContext, table: DeltaTable, change: CoordinationRequest) ->
         sentence = "Cancelled before Spark began: nothing was changed."
         raise
     finally:
-        record_of(context, table, audit_action(context.job.kind), results, _AUDITED.get(state, "failed"), sentence)
+        action, ended = audit_action(context.job.kind), _AUDITED.get(state, "failed")
+        record_of(context, target_of(table), action, part.results, ended, sentence)
     return state, sentence

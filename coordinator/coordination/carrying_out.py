@@ -14,7 +14,7 @@ from coordinator.coordination.confirmed import ActResult, CheckResult
 from coordinator.coordination.features import LEFT_BEHIND
 from coordinator.coordination.left_registrations import left_by, removal_of
 from coordinator.coordination.preflight import plan_act, preflight
-from coordinator.coordination.progress import ActProgress, SparkSteps
+from coordinator.coordination.progress import SparkSteps
 from coordinator.coordination.reading import read_outcome, read_situation
 from coordinator.coordination.situation import Situation
 from coordinator.coordination.spark_calls import AppendNothing, RemoveLeftover, spark_calls, statement_of, steps_of
@@ -24,7 +24,7 @@ from coordinator.observation.passes import observe_one_table
 from coordinator.observation.reading import Reading
 from coordinator.observation.saving import save_readings
 from dashboard.connections.models import Connection
-from dashboard.jobs.context import JobCancelled, JobFailed, JobInterrupted, JobResult
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobInterrupted, JobResult
 from dashboard.spark.warm import spark
 from lake.aws.access import Lake
 from lake.aws.errors import AwsError
@@ -83,7 +83,7 @@ class SparkAtWork:
     connection: Connection
     lake: Lake
     situation: Situation
-    progress: ActProgress
+    progress: JobContext
     outcomes: list[SparkOutcome] = field(default_factory=list)
     last: str = ""
 
@@ -113,7 +113,7 @@ class ActUnderWay:
     lake: Lake
     change: CoordinationRequest
     job: UUID
-    progress: ActProgress
+    progress: JobContext
     keep: Keep
     confirmed: Callable[[ChangePlan, Preflight], None] = lambda plan, checked: None
     probe: bool = False

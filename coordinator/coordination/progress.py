@@ -1,46 +1,15 @@
-"""How an act tells where it is: as steps of its own job, or as lines in the log of a job on many tables."""
+"""How Spark tells where an act is: as steps of its job."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 from dashboard.jobs.context import SPARK_LOG, JobContext, Step, moment_ago
 from lake.spark.messages import SparkProgress
 
 
-class LogLines:
-    """Each step is a line of the log that names the table; the job's own progress counts tables."""
-
-    def __init__(self, context: JobContext, label: str) -> None:
-        self._context = context
-        self._label = label
-
-    @contextmanager
-    def step(self, name: str, waits_for: str = "", *, since_seconds: float = 0.0) -> Iterator[Step]:
-        self._context.check_cancelled()
-        self.log(name)
-        step = Step(name)
-        yield step
-        if step.detail:
-            self.log(step.detail)
-
-    def log(self, text: str, level: str = "INFO", step: str = "table") -> None:
-        self._context.log(f"{self._label}: {text}", level=level, step=step)
-
-    def progress(self, done: int, total: int) -> None:
-        """One table's tasks would only confuse the count of tables."""
-
-    def check_cancelled(self) -> None:
-        self._context.check_cancelled()
-
-
-ActProgress = JobContext | LogLines
-"""A job's own context, or what stands for it."""
-
-
 class SparkSteps(ExitStack):
     """Turns what Spark reports into steps, its cold start included; use as a context manager around the run."""
 
-    def __init__(self, progress: ActProgress) -> None:
+    def __init__(self, progress: JobContext) -> None:
         super().__init__()
         self.last = ""
         self._progress = progress

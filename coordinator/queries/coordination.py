@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
+from changes.many import TableState
 from changes.pages import PlanPage
 from coordinator.coordination.actions import REHEARSED
 from coordinator.coordination.checks import CoordinationRequest, Operation
@@ -14,7 +15,6 @@ from coordinator.coordination.contract import CheckDocument, PreflightDocument, 
 from coordinator.coordination.offers import coordination_offers
 from coordinator.models import CommitStore, DeltaTable, TableFinding
 from coordinator.queries.table_list import ManySelection, TableFilter, filtered, weighing_findings
-from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import Job
 from lake.delta.facts import Mechanism
 from lake.delta.uri import TableUri

@@ -1,27 +1,25 @@
 """The same repairs on many tables, one after the other: one outcome for each, and a stop only between two tables."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from functools import partial
 from typing import TypedDict
 
 from changes.calls import Sending
 from changes.carrying_out import note_call
 from changes.execution import execute
+from changes.many import TableOutcome, TableState, Told, one_after_the_other, outcome_of, record_of
 from changes.plan import ChangePlan
 from coordinator.models import DeltaTable
 from coordinator.own_records import records_for
-from coordinator.protocols.wording import counted
 from coordinator.repairs.carrying_out import PlanUnderWay
 from coordinator.repairs.fresh import FreshPlans, Subject, plan_anew
 from dashboard.accounts.actor import Actor
-from dashboard.audit.log import AuditOutcome, record
+from dashboard.audit.log import AuditOutcome
 from dashboard.connections.access import EndpointNotAllowed, lake_access
 from dashboard.connections.models import Connection
 from dashboard.connections.writable import ReadOnlyMode, require_writable
 from dashboard.jobs.actions import JobBusy, Target, ask
-from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken, JobResult
+from dashboard.jobs.context import JobContext, JobFailed, JobOvertaken
 from dashboard.jobs.models import Job
 from lake.aws.access import Lake, open_lake
 from lake.aws.errors import AwsError
@@ -40,31 +38,6 @@ class TablesParams(TypedDict):
 
 class RepairManyParams(TablesParams):
     repairs: list[str]
-
-
-class TableState(StrEnum):
-    """What became of one table."""
-
-    DONE = "done"
-    PASSED = "passed"
-    NOTHING = "nothing_to_do"
-    OVERTAKEN = "overtaken"
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
-Told = tuple[TableState, str]
-"""What became of one table, and its sentence."""
-
-
-class TableOutcome(TypedDict):
-    """One row of the job's page."""
-
-    target_type: str
-    target_id: str
-    label: str
-    state: TableState
-    sentence: str
 
 
 def only_connection(tables: Sequence[DeltaTable]) -> Connection:
@@ -114,73 +87,25 @@ def repair_tables(context: JobContext, params: RepairManyParams) -> str:
 
 
 def table_by_table(context: JobContext, params: TablesParams, act: str, one: Callable[[DeltaTable], Told]) -> str:
-    """Give `one` each table named in the job, and keep its outcomes as they come.
-
-    Raises JobFailed at the end if one failed, JobCancelled between two; stops at the first failure if the job says so.
-    """
-    total = len(params["tables"])
-    rows: list[TableOutcome] = []
-    context.result({"outcomes": rows})
-    with context.step(f"{act} {counted(total, 'table')}") as step:
-        for number in params["tables"]:
-            context.check_cancelled()
-            row = _outcome(number, one)
-            rows.append(row)
-            failed = row["state"] is TableState.FAILED
-            said = f"{row['label']}: {row['state'].replace('_', ' ')}."
-            context.log(said, level="WARN" if failed else "INFO", step="table")
-            context.progress(len(rows), total)
-            if failed and params["stop_at_first_failure"]:
-                break
-        step.detail = counts_in_words(rows, total)
-    if any(row["state"] is TableState.FAILED for row in rows):
-        raise JobFailed("SomeFailed", step.detail)
-    return step.detail
+    """Give `one` each table named in the job; raises what `one_after_the_other` does."""
+    row, stop = partial(_outcome, one), params["stop_at_first_failure"]
+    return one_after_the_other(context, params["tables"], act, row, stop_at_first=stop)
 
 
-def _outcome(number: int, one: Callable[[DeltaTable], Told]) -> TableOutcome:
+def _outcome(one: Callable[[DeltaTable], Told], number: int) -> TableOutcome:
     table = DeltaTable.objects.select_related("connection").filter(pk=number).first()
-    state, sentence = TableState.FAILED, "Levee no longer knows this table."
-    if table is not None:
-        try:
-            state, sentence = one(table)
-        except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
-            sentence = str(error)
-    return {
-        "target_type": "table" if table else "",
-        "target_id": str(table.pk) if table else "",
-        "label": table.uri if table else f"table {number}",
-        "state": state,
-        "sentence": sentence,
-    }
+    if table is None:
+        told = TableState.FAILED, "Levee no longer knows this table."
+        return outcome_of(Target("", "", f"table {number}"), told)
+    try:
+        told = one(table)
+    except (AwsError, EndpointNotAllowed, JobFailed, ReadOnlyMode) as error:
+        told = TableState.FAILED, str(error)
+    return outcome_of(target_of(table), told)
 
 
-def counts_in_words(rows: Sequence[TableOutcome], total: int) -> str:
-    """`3 tables: 1 done, 1 nothing to do, 1 refused.`"""
-    counts = Counter(row["state"] for row in rows)
-    parts = [f"{counts[state]:,} {state.value.replace('_', ' ')}" for state in TableState if counts[state]]
-    if left := total - len(rows):
-        parts.append(f"{left:,} not reached")
-    return f"{counted(total, 'table')}: {', '.join(parts) or 'none reached'}."
-
-
-def record_of(
-    context: JobContext, table: DeltaTable, action: str, kept: JobResult, outcome: AuditOutcome, detail: str
-) -> None:
-    """Write to the audit log of one table what a job on many did to it."""
-    record(
-        Actor.worker(context.job.requested_by_name, context.job.requested_by),
-        action,
-        target_type="table",
-        target_id=str(table.pk),
-        target_label=table.uri,
-        before=kept.get("before"),
-        after=kept.get("after"),
-        outcome=outcome,
-        detail=detail,
-        job=context.job,
-        aws_request_ids=kept.get("aws_request_ids", []),
-    )
+def target_of(table: DeltaTable) -> Target:
+    return Target("table", str(table.pk), table.uri)
 
 
 def _repaired(context: JobContext, table: DeltaTable, repairs: Sequence[str]) -> Told:
@@ -236,7 +161,7 @@ def _carry_out(context: JobContext, table: DeltaTable, plan: ChangePlan, fresh: 
         if not isinstance(trouble, JobFailed):
             outcome = "overtaken" if trouble else "done"
     finally:
-        record_of(context, table, "table.repair", snapshots.result(), outcome, detail)
+        record_of(context, target_of(table), "table.repair", snapshots.result(), outcome, detail)
     if trouble is not None:
         raise trouble
 

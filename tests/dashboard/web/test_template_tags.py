@@ -9,8 +9,8 @@ from django.conf import settings
 from django.template import engines
 from django.test import RequestFactory
 
+from changes.many import TableState
 from coordinator.protocols.verdict import State
-from coordinator.repairs.bulk import TableState
 from dashboard.jobs.models import JobState
 from dashboard.web.paging import Column, Sort
 from dashboard.web.states import LAKE, LOOKS
