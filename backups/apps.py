@@ -29,6 +29,7 @@ class BackupsConfig(AppConfig):
             "backups.points.jobs",
             "backups.policies.preflight",
             "backups.restores.jobs",
+            "backups.restores.many_jobs",
         )
         register_addresses()
         search.in_modules.name("backups.search")

@@ -10,6 +10,7 @@ from typing import Annotated, TypedDict
 
 from changes.commands import JobDocument
 from changes.documents import PlanDocument, RefusalDocument
+from changes.many import TableOutcome
 
 Usd = Annotated[float | None, 0.25]
 RunStateWord = Annotated[str, "running | waiting_for_approval | complete | complete_with_gaps | failed | cancelled | …"]
@@ -315,9 +316,9 @@ class RestoreJob(JobDocument):
     ways: Ways | None
 
 
-class TableRestoreJson(TypedDict):
-    """`restore --json`. `point` is the id of the restore point, `document` the one that leads to `version`; `job` is
-    null without `--apply`. In place, what stands at the path is copied to `aside`, "" where nothing does."""
+class PlannedRestore(TypedDict):
+    """What was planned for one table. `point` is the id of the restore point, `document` the one that leads to
+    `version`. In place, what stands at the path is copied to `aside`, "" where nothing does."""
 
     table: Annotated[str, "s3a://lake/orders"]
     point: Annotated[str, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
@@ -328,4 +329,35 @@ class TableRestoreJson(TypedDict):
     aside: Annotated[str, ""]
     plan: RestorePlan | None
     refusal: RefusalDocument | None
+
+
+class TableRestoreJson(PlannedRestore):
+    """`restore --json`; `job` is null without `--apply`."""
+
     job: RestoreJob | None
+
+
+class RestoredTable(TableOutcome):
+    """What became of one table; one that was left out of the plan is `refused`."""
+
+    verified: Verified | None
+
+
+class ManyRestoresJob(JobDocument):
+    """The job that restored many tables, those that were left out among them."""
+
+    outcomes: list[RestoredTable]
+
+
+class TablesRestoreJson(TypedDict):
+    """`restore --plan PLAN [PATTERN] --json`. `tables` is the pattern, "" for all of the plan; `at` is null where each
+    table is restored in the version of its newest point; `job` is null without `--apply`."""
+
+    backup: Annotated[str, "nightly"]
+    tables: Annotated[str, "s3a://lake/sales/*"]
+    at: datetime | None
+    kind: Annotated[str, "full | instant"]
+    restores: list[PlannedRestore]
+    plan: RestorePlan | None
+    refusal: RefusalDocument | None
+    job: ManyRestoresJob | None

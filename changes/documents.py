@@ -98,6 +98,12 @@ def planned_result(made: ChangePlan | Refusal, read_at: datetime, requests: int)
     }
 
 
+def planned_in_words(told: PlannedResult) -> str:
+    """What a job says that planned one change."""
+    plan, refusal = told["plan"], told["refusal"]
+    return f"Planned: {plan['title']}." if plan else refusal["reason"] if refusal else ""
+
+
 def planned_by(job: Job) -> tuple[PlanDocument, ...]:
     """The plan that a job made, none where it was refused or could not be read."""
     result: PlannedResult = job.result

@@ -8,7 +8,7 @@ from typing import TypedDict, TypeVar
 from dashboard.accounts.actor import Actor
 from dashboard.audit.log import AuditOutcome, record
 from dashboard.jobs.actions import Target
-from dashboard.jobs.context import JobContext, JobFailed, JobResult
+from dashboard.jobs.context import JobCancelled, JobContext, JobFailed, JobResult
 
 T = TypeVar("T")
 
@@ -38,6 +38,15 @@ class TableOutcome(TypedDict):
     sentence: str
 
 
+class TableStopped(JobCancelled):
+    """The job was stopped at a table, whose outcome this has."""
+
+    def __init__(self, outcome: TableOutcome, by: JobCancelled) -> None:
+        super().__init__(by.message)
+        self.outcome = outcome
+        self.message = by.message
+
+
 def outcome_of(target: Target, told: Told) -> TableOutcome:
     state, sentence = told
     return {
@@ -54,24 +63,30 @@ def one_after_the_other(
 ) -> str:
     """Give `one` each of the tables, and keep its outcomes as they come; returns how many there were of each.
 
-    Raises JobFailed at the end if one failed, JobCancelled between two; `stop_at_first` stops at the first that fails.
+    Raises JobFailed at the end if one failed, JobCancelled where it is stopped; `stop_at_first`: by the first failure.
     """
     total, rows = len(tables), list[TableOutcome]()
     context.result({"outcomes": rows})
     with context.step(f"{act} {tables_in_words(total)}") as step:
-        for table in tables:
-            context.check_cancelled()
-            row = one(table)
-            rows.append(row)
-            failed = row["state"] is TableState.FAILED
-            said = f"{row['label']}: {row['state'].replace('_', ' ')}."
-            context.log(said, level="WARN" if failed else "INFO", step="table")
-            context.progress(len(rows), total)
-            if failed and stop_at_first:
-                break
-        step.detail = counts_in_words(rows, total)
-    if any(row["state"] is TableState.FAILED for row in rows):
-        raise JobFailed("SomeFailed", step.detail)
+        try:
+            for table in tables:
+                context.check_cancelled()
+                try:
+                    row = one(table)
+                except TableStopped as stop:
+                    rows.append(stop.outcome)
+                    raise
+                rows.append(row)
+                failed = row["state"] is TableState.FAILED
+                said = f"{row['label']}: {row['state'].replace('_', ' ')}."
+                context.log(said, level="WARN" if failed else "INFO", step="table")
+                context.progress(len(rows), total)
+                if failed and stop_at_first:
+                    break
+        finally:
+            step.detail = counts_in_words(rows, total)
+        if any(row["state"] is TableState.FAILED for row in rows):
+            raise JobFailed("SomeFailed", step.detail)
     return step.detail
 
 

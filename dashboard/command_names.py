@@ -22,7 +22,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Backups": {
         "backup": "Show backup plans and their runs; start, approve, stop and repeat runs.",
-        "restore": "Open a version of a table where it lies in its backup, with --apply.",
+        "restore": "Restore a version of a table, or the tables of a plan, or open them in their backup, with --apply.",
         "prove": "Say which versions of which tables a backup restores, Levee's or not.",
     },
     "The console": {
@@ -76,6 +76,7 @@ ON_PAGES: Mapping[str, str] = {
     "connection": "permissions --connection={connection.name}",
     "backups": "backup plans",
     "backup-plan": "backup plan {plan.name}",
+    "backup-plan-restore": "restore --plan={plan.name}",
     "backup-run": "backup show {run.pk}",
     "jobs": "jobs --state={wanted.state} --kind={wanted.kind} !{wanted.text} !{wanted.by}",
     "job": "job {job.pk}",

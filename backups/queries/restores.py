@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from django.urls import reverse
 
-from backups.contract import RestoreJob, RestorePlan, TableRestoreJson, Verified, Ways
+from backups.contract import PlannedRestore, RestoreJob, RestorePlan, TableRestoreJson, Verified, Ways
 from backups.models import RestorePoint
 from backups.restores.actions import PlanRestoreParams, PlanRestoreResult, RestoreKind, RestoreResult, kind_of
 from backups.restores.planning import title_of
@@ -116,22 +116,32 @@ def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
 def restore_document(point: RestorePoint, planned: Job, job: Job | None = None) -> TableRestoreJson:
     """A plan, or why there is none, and the job that carried it out."""
     result: PlanRestoreResult = planned.result
-    plan, refusal = result.get("plan"), result.get("refusal")
+    document = document_of(point.table, str(point.pk), kind_of(planned.params), result)
+    version = result.get("version", planned.params["version"])
+    return {
+        **document,
+        "document": document["document"] or point.proof,
+        "version": version,
+        "job": _job(job) if job else None,
+    }
+
+
+def document_of(table: str, point: str, kind: RestoreKind, result: PlanRestoreResult) -> PlannedRestore:
+    """What was planned for one table."""
     told: RestorePlan | None = None
-    if plan:
+    if plan := result.get("plan"):
         objects, size = result["objects"], result["size"]
         told = {**plan, "objects": objects, "bytes": size, "cost": result["usd"], "seconds": result["seconds"]}
     return {
-        "table": point.table,
-        "point": str(point.pk),
-        "document": result.get("document", point.proof),
-        "version": result.get("version", planned.params["version"]),
-        "kind": kind_of(planned.params),
+        "table": table,
+        "point": point,
+        "document": result.get("document", ""),
+        "version": result.get("version"),
+        "kind": kind,
         "to": result.get("to", ""),
         "aside": result.get("aside", ""),
         "plan": told,
-        "refusal": refusal,
-        "job": _job(job) if job else None,
+        "refusal": result.get("refusal"),
     }
 
 

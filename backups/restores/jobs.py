@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from typing import cast
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
 
 from backups.models import RestorePoint
@@ -44,7 +46,7 @@ from changes.carrying_out import (
     stopped_in_words,
     why_moved,
 )
-from changes.documents import planned_result
+from changes.documents import planned_in_words, planned_result
 from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
 from dashboard.connections.accepted import LeftBehind, forget_commits, left_behind
@@ -79,28 +81,40 @@ MOST_BEFORE = 50
 @job_kind(PLAN_KIND, queue="aws", verb="backup.prove", changes_lake=False)
 def plan_restore(context: JobContext, params: PlanRestoreParams) -> str:
     """Read the backup and plan to open a version; the result is a `PlanRestoreResult`."""
-    point = _point(params["point"])
-    with open_lake(lake_access(connection_of(context)), parallel=READS_AT_ONCE) as lake:
-        read_at, version = timezone.now(), params["version"]
-        try:
-            with context.step("Read the restore point and list its objects"), ThreadPoolExecutor(READS_AT_ONCE) as pool:
-                kept, version = _wanted(lake, point, params)
-                found = read_version(lake.s3, kept, version, pool)
-                to = _target(lake, found, params)
-                plan = _plan(lake, point, found, to, params)
-        except NotRestorable as reason:
-            said = refused(point.table, str(reason), kind_of(params), version)
-            context.result(planned_result(said, read_at, lake.requests.total))
-            return str(reason)
-        context.result(planned_result(plan, read_at, lake.requests.total))
-    context.result(_told(context.job, point, found, plan, to))
-    return f"Planned: {plan.title}."
+    point, reading = _point(params["point"]), context.step("Read the restore point and list its objects")
+    with open_lake(lake_access(connection_of(context)), parallel=READS_AT_ONCE) as lake, reading:
+        told = planned(lake, point, params, context.job)
+    context.result(told)
+    return planned_in_words(told)
+
+
+def planned(lake: Lake, point: RestorePoint, params: PlanRestoreParams, job: Job) -> PlanRestoreResult:
+    """The plan of one restore, or why there is none; `job` is the one that plans. Raises AwsError."""
+    read_at, version = timezone.now(), params["version"]
+    try:
+        with ThreadPoolExecutor(READS_AT_ONCE) as pool:
+            kept, version = _wanted(lake, point, params)
+            found = read_version(lake.s3, kept, version, pool)
+            to = _target(lake, found, params)
+            plan = _plan(lake, point, found, to, params)
+    except NotRestorable as reason:
+        said = refused(point.table, str(reason), kind_of(params), version)
+        return cast("PlanRestoreResult", planned_result(said, read_at, lake.requests.total))
+    made = planned_result(plan, read_at, lake.requests.total)
+    return cast("PlanRestoreResult", {**made, **_told(job, point, found, plan, to)})
 
 
 @job_kind(RESTORE_KIND, queue="spark", verb="backup.restore")
 def restore_table(context: JobContext, params: RestoreParams) -> str:
-    """Write the table, open it by Spark and by deltalake, and write to it once where it stays; the result is a
-    `RestoreResult`."""
+    """Restore one version; the result is a `RestoreResult`."""
+    said = restore_version(context, params)
+    context.result({"shown_at": reverse("backup-restore-plan", args=[params["point"], params["planned_by"]])})
+    return said
+
+
+def restore_version(context: JobContext, params: RestoreParams) -> str:
+    """Write the table, open it by Spark and by deltalake, and write to it once where it stays; tells a `RestoreResult`,
+    and returns what became of it. Raises JobFailed, JobCancelled, AwsError."""
     point, connection, began = _point(params["point"]), connection_of(context), time.monotonic()
     if path := params.get("to"):
         check_writable(source_written_to(point, path))
@@ -273,16 +287,16 @@ def _told(
         "size": sum(one.size for one in found.log) + sum(one.size for one in files),
         "aside": next((call.log.table.uri for call in copying if isinstance(call, SetAside)), ""),
         "usd": str(sum((one.usd for one in items), Decimal(0))),
-        "seconds": _likely_seconds(job, None if to is None else len(files)),
+        "seconds": _likely_seconds(job, point, None if to is None else len(files)),
     }
 
 
-def _likely_seconds(job: Job, files: int | None) -> int | None:
+def _likely_seconds(job: Job, point: RestorePoint, files: int | None) -> int | None:
     """How long it took before: to open this table, or by the files of the last table that was copied as this is."""
     done = Job.objects.filter(kind=RESTORE_KIND, state=JobState.SUCCEEDED, connection=job.connection)
     for before in done.order_by("-finished_at")[:MOST_BEFORE]:
         seconds, is_open = float(before.result["seconds"]), before.params.get("to") is None
-        if files is None and is_open and before.target_id == job.target_id:
+        if files is None and is_open and before.target_id == str(point.pk):
             return round(seconds)
         copied = int(before.result["after"].get(COPIED, 0))
         if files is not None and copied:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
-
 from backups.restores.actions import RestoreResult
 from backups.restores.planning import RESTORED_FROM, restored_from
 from backups.restores.verification import Expected, after_writing, differences, verified
@@ -64,7 +62,6 @@ class Readers:
             RestoreResult(
                 verified=verified(self.expected, spark, deltalake, wrote=stays or None),
                 ways=ways_to_open(self.table, with_deltalake=not reason),
-                shown_at=reverse("backup-restore-plan", args=[self.context.job.params["point"], self._planned_by]),
                 seconds=round(time.monotonic() - began, 1),
             )
         )
@@ -72,10 +69,6 @@ class Readers:
         rows = f"{spark['rows']:,} row{'' if spark['rows'] == 1 else 's'}"
         opens = f"is restored to {self.table}, and was written to" if stays else f"opens at {self.table}, read-only"
         return f"Version {found.state.version:,} {opens}: {rows}, read by {readers}."
-
-    @property
-    def _planned_by(self) -> str:
-        return str(self.context.job.params["planned_by"])
 
     def _by_spark(self, name: str, kind: str, did_not: str, **params: Any) -> Mapping[str, Any]:
         with self.context.step(name) as step:

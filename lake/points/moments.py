@@ -47,7 +47,7 @@ def together(tables: Iterable[Iterable[Span]], since: datetime) -> list[Stretch]
     number, changes = 0, Counter[datetime]()
     for spans in tables:
         number += 1
-        for start, end in _apart(spans):
+        for start, end in apart(spans):
             begins, ends = max(_whole(start + _ALMOST_A_MINUTE), since), _whole(end)
             if begins < ends:
                 changes[begins] += 1
@@ -64,7 +64,7 @@ def _whole(moment: datetime) -> datetime:
     return moment.replace(second=0, microsecond=0)
 
 
-def _apart(spans: Iterable[Span]) -> list[Span]:
+def apart(spans: Iterable[Span]) -> list[Span]:
     """The spans of one table without what they share: by clocks of several servers, a commit may be older than the one
     before it."""
     apart = list[Span]()

@@ -38,7 +38,7 @@ def every_page(page: "Page") -> list[str]:
         ),
         *(f"{table}coordination/{act}/" for act in ("enable", "drop", "leftovers")),
         "/stores/new/",
-        *(f"/backups/plans/warehouse/{part}" for part in ("", "edit/", "policies/", "sheet/")),
+        *(f"/backups/plans/warehouse/{part}" for part in ("", "edit/", "policies/", "restore/", "sheet/")),
         *opening(page, f"{table}backups/"),
         link(page, "/people/", "a.name"),
         link(page, "/alerts/rules/", "a.name"),

@@ -141,6 +141,8 @@ RULES = {
     "backup-plan-edit": Rule(A, A, fresh=True),
     "backup-plan-policies": Rule(V, N),
     "backup-plan-sheet": Rule(V, N),
+    "backup-plan-restore": Rule(V, O),
+    "backup-plan-restored": Rule(V, O, changes=True),
     "backup-plan-preflight": Rule(N, O),
     "backup-plan-inventory": Rule(N, A, changes=True, fresh=True),
     "backup-plan-run": Rule(N, O, changes=True),

@@ -10,6 +10,7 @@ JOBS = {
     "backups/points/jobs.py",
     "backups/policies/preflight.py",
     "backups/restores/jobs.py",
+    "backups/restores/many_jobs.py",
     "changes/carrying_out.py",
     "coordinator/coordination/bulk.py",
     "coordinator/coordination/jobs.py",

@@ -175,6 +175,10 @@ class World:
         target = {"target_type": "restore-point", "target_id": str(self.point.pk), "target_label": self.table.uri}
         planned = job("succeeded", kind="plan-restore", connection=self.connection, params=params, **target)
         self.jobs["backup-restore-plan"] = planned
+        params = {"plan": self.plan.pk, "moment": None, "to": None, "tables": ""}
+        target = {"target_type": "plan", "target_id": str(self.plan.pk), "target_label": "nightly"}
+        planned = job("succeeded", kind="plan-restores", connection=self.connection, params=params, **target)
+        self.jobs["backup-plan-restored"] = planned
         self.runs = {
             "backup-run": gaps,
             "backup-run-failures": gaps,
@@ -305,6 +309,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "bucket-change": {"act": "set-temp-rule", "prefix": "sales/orders", "days": "3"},
     "backup-restore": {"which": "own"},
     "backup-restore-plan": DIGEST,
+    "backup-plan-restore": {"which": "newest", "where": "open"},
+    "backup-plan-restored": DIGEST,
     "backup-run-priority": {"priority": "7"},
     "backup-run-approve": {"estimate": "86.57"},
     "backup-plan-inventory": {"format": "Parquet", "frequency": "Daily"},

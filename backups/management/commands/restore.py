@@ -1,16 +1,20 @@
-"""`levee restore`: a version of a table restored from its backup, or opened where it lies there."""
+"""`levee restore`: a version of a table, or many tables as of one moment, restored or opened in their backup."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from backups.contract import RestoreJob, RestorePlan, TableRestoreJson
+from backups.contract import RestoreJob, RestorePlan, TableRestoreJson, TablesRestoreJson
 from backups.lookup import moment_named, plan_named, uri_named
 from backups.models import RestorePoint
+from backups.queries.many_restores import tables_restore_document
 from backups.queries.restores import restore_document
 from backups.restores.actions import plan_restore, restore
+from backups.restores.many import plan_restores, restore_many
 from changes.commands import (
     NOTHING_CHANGED,
     ChangeCommand,
@@ -22,15 +26,19 @@ from changes.commands import (
     require_planned,
     require_read,
 )
+from changes.many import TableState, tables_in_words
 from dashboard.accounts.actor import Actor
 from dashboard.commands import Failed, Options, UsageError
 from dashboard.jobs.models import Job
 
+Shape = TypeVar("Shape", TableRestoreJson, TablesRestoreJson)
+
 
 class Command(ChangeCommand):
     """Plan to restore a version, from a fresh reading of the backup: to a path of its own, to where the table is or
-    was, or opened read-only in the backup; with --apply do it, and prove that readers see what was proven. Needs
-    neither server nor worker."""
+    was, or opened read-only in the backup; with --apply do it, and prove that readers see what was proven. All tables
+    of a plan, or those that a pattern names, go to paths of their own or are opened, one after the other. Needs neither
+    server nor worker."""
 
     def create_parser(self, prog_name: str, subcommand: str, **words: Any) -> CommandParser:
         """Let --version be a version of the table; Django would print its own."""
@@ -38,8 +46,13 @@ class Command(ChangeCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("what", metavar="POINT|TABLE_URI", help="a restore point by its id, or a table by its URI")
-        parser.add_argument("--plan", help="of a table that several plans have points of: by which")
+        parser.add_argument(
+            "what",
+            metavar="POINT|TABLE_URI|PATTERN",
+            nargs="?",
+            help="a restore point by its id, a table by its URI, tables by a URI with *; without it all of --plan",
+        )
+        parser.add_argument("--plan", help="from whose points; of one table, where several plans have points of it")
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
             "--version", type=int, metavar="N", dest="of_version", help="this version instead of the point's own"
@@ -48,7 +61,11 @@ class Command(ChangeCommand):
             "--at", metavar="MOMENT", help="the one that was the newest in the log then, as 2026-11-20T10:00Z"
         )
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--to", metavar="URI", help="the path; without it s3a://BUCKET/restored/TABLE-VERSION")
+        where.add_argument(
+            "--to",
+            metavar="URI",
+            help="the path, or what many go below; without it s3a://BUCKET/restored/TABLE-VERSION",
+        )
         where.add_argument("--in-place", action="store_true", help="put it back where the table is, or was")
         where.add_argument("--instant", action="store_true", help="open it where it lies in the backup, read-only")
         parser.add_argument("--apply", action="store_true", help="carry out what is planned")
@@ -57,34 +74,55 @@ class Command(ChangeCommand):
         parser.add_argument("--reason", default="", help="with --apply: why, for the audit log")
         self.add_spark_argument(parser)
 
-    def handle(self, *args: Any, what: str, **options: Any) -> None:
+    def handle(self, *args: Any, what: str | None, **options: Any) -> None:
         self.check_change(options)
-        point = _point(what, options["plan"])
         moment = moment_named(options["at"]) if options["at"] else None
         if options["at"] and moment is None:
             raise UsageError(f"{options['at']!r} is no moment: write it as 2026-11-20T10:00Z.")
         to = None if options["instant"] else uri_named(options["to"]) if options["to"] else ""
-        in_place = options["in_place"]
+        if what is None or "*" in what:
+            return self._many(what or "", moment, to, options)
+        point, in_place = _point(what, options["plan"]), options["in_place"]
         planned = plan_restore(
             Actor.command(), point, options["of_version"], moment, to=to, in_place=in_place, here=True
         )
         require_read(planned, point.table)
-        document = restore_document(point, planned)
-        job = self._apply(point, planned, document["plan"], options) if options["apply"] else None
-        document = restore_document(point, planned, job)
-        self.emit(document, list(_as_text(document, job)))
+        typed = {name: options[name] for name in ("confirm", "reason")}
+        ask = partial(restore, Actor.command(), point, planned, **typed)
+        self._end(partial(restore_document, point, planned), _as_text, ask, options)
+
+    def _many(self, pattern: str, moment: datetime | None, to: str | None, options: Options) -> None:
+        if options["of_version"] is not None or options["in_place"] or options["confirm"]:
+            raise UsageError("--version, --in-place and --confirm go with one table: name it by its URI.")
+        if not options["plan"]:
+            raise UsageError("Name a table, or the plan whose tables are restored: --plan.")
+        plan = plan_named(options["plan"])
+        planned = plan_restores(Actor.command(), plan, pattern, moment, to=to, here=True)
+        require_read(planned, f"The backup {plan.name}")
+        ask = partial(restore_many, Actor.command(), plan, planned, reason=options["reason"])
+        job = self._end(partial(tables_restore_document, plan, planned), _many_as_text, ask, options)
+        outcomes = job.result.get("outcomes", []) if job else []
+        if left := sum(1 for one in outcomes if one["state"] != TableState.DONE):
+            raise Failed(f"{left:,} of {tables_in_words(len(outcomes))} that fit were not restored: see above.")
+
+    def _end(
+        self,
+        document_of: Callable[[Job | None], Shape],
+        as_text: Callable[[Shape, Job | None], Iterator[str]],
+        ask: Callable[..., Job],
+        options: Options,
+    ) -> Job | None:
+        """Carry out what was planned with --apply, tell what there is to tell, and return the job."""
+        job, document = None, document_of(None)
+        if options["apply"] and (plan := document["plan"]):
+            with or_failed():
+                job = self.done_by_spark(lambda here: ask(plan["digest"], here=here), options)
+        document = document_of(job)
+        self.emit(document, list(as_text(document, job)))
         require_planned(document["refusal"], "Nothing was restored: see above.")
         if job and has_failed(job):
             raise Failed(closing(job))
-
-    def _apply(self, point: RestorePoint, planned: Job, plan: RestorePlan | None, options: Options) -> Job | None:
-        if plan is None:
-            return None
-        digest, typed = plan["digest"], {name: options[name] for name in ("confirm", "reason")}
-        with or_failed():
-            return self.done_by_spark(
-                lambda here: restore(Actor.command(), point, planned, digest, **typed, here=here), options
-            )
+        return job
 
 
 def _point(what: str, plan: str | None) -> RestorePoint:
@@ -116,6 +154,29 @@ def _kept(point: RestorePoint) -> RestorePoint:
     return point
 
 
+def _many_as_text(document: TablesRestoreJson, job: Job | None) -> Iterator[str]:
+    plan, refusal, done = document["plan"], document["refusal"], document["job"]
+    if refusal:
+        yield f"{refusal['title']}: {refusal['reason']}"
+    if plan:
+        yield f"{plan['title']} from {document['backup']}"
+        yield from plan_in_words(plan)
+        yield from _sums(plan)
+    refusals = (one["refusal"] for one in document["restores"])
+    yield from (f"  Not restored: {why['subject']}: {why['reason']}" for why in refusals if why)
+    if job and done:
+        yield from ("", closing_in_words(job))
+        yield from (f"  {one['label']}: {one['state']}. {one['sentence']}" for one in done["outcomes"])
+    elif plan:
+        yield from ("", NOTHING_CHANGED)
+
+
+def _sums(plan: RestorePlan) -> Iterator[str]:
+    took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
+    yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
+    yield f"  Writing and listing cost ${plan['cost']}.{took}"
+
+
 def _as_text(document: TableRestoreJson, job: Job | None) -> Iterator[str]:
     plan, refusal, done = document["plan"], document["refusal"], document["job"]
     if refusal:
@@ -123,9 +184,7 @@ def _as_text(document: TableRestoreJson, job: Job | None) -> Iterator[str]:
     if plan:
         yield f"{plan['title']}: {document['table']}"
         yield from plan_in_words(plan)
-        took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
-        yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
-        yield f"  Writing and listing cost ${plan['cost']}.{took}"
+        yield from _sums(plan)
     if job and done:
         yield from ("", closing_in_words(job), *_ways(done))
     elif plan:

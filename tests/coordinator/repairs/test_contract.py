@@ -42,7 +42,7 @@ from tools import json_examples
 def test_the_page_has_the_examples_of_the_types() -> None:
     page = json_examples.PAGE.read_text()
 
-    assert len(json_examples.documents()) == 25
+    assert len(json_examples.documents()) == 26
     assert json_examples.written(page, json_examples.documents()) == page
 
 

@@ -36,6 +36,7 @@ READS = {
     "plan-repair",
     "plan-rescue",
     "plan-restore",
+    "plan-restores",
     "plan-upkeep",
     "prove-backup",
     "recount",
