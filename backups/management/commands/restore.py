@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from backups.contract import RestoreJob, RestorePlan, TableRestoreJson, TablesRestoreJson
+from backups.contract import RestoreJob, TableRestoreJson, TablesRestoreJson
 from backups.lookup import moment_named, plan_named, uri_named
 from backups.models import RestorePoint
 from backups.queries.many_restores import tables_restore_document
@@ -155,40 +155,34 @@ def _kept(point: RestorePoint) -> RestorePoint:
 
 
 def _many_as_text(document: TablesRestoreJson, job: Job | None) -> Iterator[str]:
-    plan, refusal, done = document["plan"], document["refusal"], document["job"]
-    if refusal:
-        yield f"{refusal['title']}: {refusal['reason']}"
-    if plan:
-        yield f"{plan['title']} from {document['backup']}"
-        yield from plan_in_words(plan)
-        yield from _sums(plan)
-    refusals = (one["refusal"] for one in document["restores"])
+    yield from _plan_as_text(document, f" from {document['backup']}")
+    outcomes = document["job"]["outcomes"] if document["job"] else []
+    refusals = (one["refusal"] for one in document["restores"] if not outcomes)
     yield from (f"  Not restored: {why['subject']}: {why['reason']}" for why in refusals if why)
-    if job and done:
+    if job:
         yield from ("", closing_in_words(job))
-        yield from (f"  {one['label']}: {one['state']}. {one['sentence']}" for one in done["outcomes"])
-    elif plan:
+        yield from (f"  {one['label']}: {one['state']}. {one['sentence']}" for one in outcomes)
+    elif document["plan"]:
         yield from ("", NOTHING_CHANGED)
-
-
-def _sums(plan: RestorePlan) -> Iterator[str]:
-    took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
-    yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
-    yield f"  Writing and listing cost ${plan['cost']}.{took}"
 
 
 def _as_text(document: TableRestoreJson, job: Job | None) -> Iterator[str]:
-    plan, refusal, done = document["plan"], document["refusal"], document["job"]
-    if refusal:
-        yield f"{refusal['title']}: {refusal['reason']}"
-    if plan:
-        yield f"{plan['title']}: {document['table']}"
-        yield from plan_in_words(plan)
-        yield from _sums(plan)
-    if job and done:
+    yield from _plan_as_text(document, f": {document['table']}")
+    if job and (done := document["job"]):
         yield from ("", closing_in_words(job), *_ways(done))
-    elif plan:
+    elif document["plan"]:
         yield from ("", NOTHING_CHANGED)
+
+
+def _plan_as_text(document: TableRestoreJson | TablesRestoreJson, of: str) -> Iterator[str]:
+    if refusal := document["refusal"]:
+        yield f"{refusal['title']}: {refusal['reason']}"
+    if plan := document["plan"]:
+        yield f"{plan['title']}{of}"
+        yield from plan_in_words(plan)
+        took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
+        yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
+        yield f"  Writing and listing cost ${plan['cost']}.{took}"
 
 
 def _ways(job: RestoreJob) -> Iterator[str]:
