@@ -18,7 +18,7 @@ from changes.commands import job_document
 from changes.documents import RefusalDocument
 from changes.pages import PlanPage
 from dashboard.jobs.models import Job
-from lake.points.moments import apart
+from lake.points.moments import BEGINNING, apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,8 @@ def offered_moment(plan: Plan) -> OfferedMoment:
         return OfferedMoment(None, 0, tables)
     kept = newest.exclude(proof="").values_list("moments", flat=True)
     of_tables = ([(datetime.fromisoformat(start), datetime.fromisoformat(end)) for start, end in one] for one in kept)
-    spans = [span for one in of_tables for span in apart(one)]
+    # Before its first commit there is nothing of a table to restore.
+    spans = [span for one in of_tables for span in apart(span for span in one if span[0] != BEGINNING)]
     starts, ends = (sorted(span[side] for span in spans) for side in (0, 1))
     covering = ((bisect_right(starts, end) - bisect_left(ends, end), end) for end in ends)
     restorable, moment = max(covering, default=(0, None))

@@ -23,6 +23,7 @@ from dashboard.connections.models import Connection
 from dashboard.connections.writable import ChangeRefused
 from dashboard.jobs.context import JobCancelled
 from dashboard.jobs.models import Job
+from lake.points.moments import BEGINNING
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import copied_run, proven
 from tests.backups.restores.restoring import everything, open_by_deltalake, options, restore
@@ -331,18 +332,20 @@ def test_a_table_whose_point_is_not_kept_is_left_out_with_the_reason(shop, capsy
     assert left["reason"] == "The restore point is not kept in the backup. S3 refused it."
 
 
-def test_the_moment_that_is_offered_is_the_newest_as_of_which_most_can_be_restored(shop):
-    at = RestorePoint.objects.get(table=shop.uri("stock")).moments[-1]
-    RestorePoint.objects.filter(table=shop.uri("stock")).update(moments=[[at[0], at[0]], at])  # both have at[0]
+def test_the_moment_that_is_offered_is_the_newest_as_of_which_most_can_be_restored(shop, capsys):
+    ends = {point.table: point.moments for point in RestorePoint.objects.all()}
+    at, stock = shop.at(hours_ago=5), RestorePoint.objects.filter(table=shop.uri("stock"))
+    start, [new] = ends[shop.uri("stock")][-1][0], ends[shop.uri("shop/new")]
+    before = [BEGINNING.isoformat(), new[0]]  # as it is proven of a table that was made lately
+    RestorePoint.objects.filter(table=shop.uri("shop/new")).update(moments=[before, new])
     assert offered_moment(shop.backup.plan)[1:] == (3, 3)
-    RestorePoint.objects.filter(table=shop.uri("shop/new")).update(moments=[])
-    assert offered_moment(shop.backup.plan)[1:] == (2, 3)
-    RestorePoint.objects.filter(table=shop.uri("shop/new")).update(moments=[at])
-    RestorePoint.objects.filter(table=shop.uri("stock")).update(moments=[["2026-01-01T00:00:00+00:00"] * 2])
+    stock.update(moments=[[start, start], [start, at]], holds_until=at)  # which have one moment in common
     offered = offered_moment(shop.backup.plan)
     assert offered[1:] == (2, 3)
-    told = [RestorePoint.objects.get(table=shop.uri(name)).moments[-1][1] for name in ("shop/new", "shop/orders")]
-    assert offered.moment == min(map(datetime.fromisoformat, told))
+    others = [ends[shop.uri(name)][-1][1] for name in ("shop/new", "shop/orders")]
+    assert offered.moment == min(map(datetime.fromisoformat, others))
+    told = of_plan(capsys, "--at", offered.moment.isoformat())
+    assert len(told["plan"]["calls"]) == offered.restorable
 
 
 def test_a_table_that_is_all_of_its_bucket_is_restored_by_itself(shop, capsys):
