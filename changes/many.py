@@ -71,11 +71,7 @@ def one_after_the_other(
         try:
             for table in tables:
                 context.check_cancelled()
-                try:
-                    row = one(table)
-                except TableStopped as stop:
-                    rows.append(stop.outcome)
-                    raise
+                row = one(table)
                 rows.append(row)
                 failed = row["state"] is TableState.FAILED
                 said = f"{row['label']}: {row['state'].replace('_', ' ')}."
@@ -83,6 +79,9 @@ def one_after_the_other(
                 context.progress(len(rows), total)
                 if failed and stop_at_first:
                     break
+        except TableStopped as stop:
+            rows.append(stop.outcome)
+            raise
         finally:
             step.detail = counts_in_words(rows, total)
         if any(row["state"] is TableState.FAILED for row in rows):

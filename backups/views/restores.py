@@ -90,6 +90,7 @@ def start_many(request: HttpRequest, plan_name: str) -> HttpResponse:
     context: dict[str, Any] = {
         "plan": plan,
         "offered": offered,
+        "most": many.MOST_TABLES,
         "tables": posted.get("tables", "")[:_LONGEST_URI].strip(),
         "which": "newest" if posted.get("which", "" if moment else "newest") == "newest" else "moment",
         "moment": posted.get("moment", "")[:32],

@@ -67,13 +67,13 @@ def _whole(moment: datetime) -> datetime:
 def apart(spans: Iterable[Span]) -> list[Span]:
     """The spans of one table without what they share: by clocks of several servers, a commit may be older than the one
     before it."""
-    apart = list[Span]()
+    merged = list[Span]()
     for start, end in sorted(spans):
-        if apart and start <= apart[-1][1]:
-            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            apart.append((start, end))
-    return apart
+            merged.append((start, end))
+    return merged
 
 
 def _append(stretches: list[Stretch], one: Stretch) -> None:

@@ -11,8 +11,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backups.models import Plan, RestorePoint
+from backups.queries import many_restores
 from backups.queries.many_restores import offered_moment
-from backups.restores import jobs, many_jobs
+from backups.restores import jobs, many, many_jobs
 from backups.restores.many import plan_restores, points_of, restore_many
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.gate import NotAllowed
@@ -120,10 +121,8 @@ def test_without_a_moment_each_is_restored_in_the_version_of_its_point(shop, cap
 
 def test_a_table_that_was_made_anew_is_restored_as_the_one_that_was_there_then(shop, capsys):
     shop.make_anew("stock")
-    for hours_ago, rows in ((5, [0]), (0.5, [7])):
-        told = of_plan(
-            capsys, shop.uri("stock*"), "--at", shop.at(hours_ago=hours_ago), "--instant", "--apply", "--here"
-        )
+    for ago, rows in ((5, [0]), (0.5, [7])):
+        told = of_plan(capsys, shop.uri("stock*"), "--at", shop.at(hours_ago=ago), "--instant", "--apply", "--here")
         assert shop.rows(told["restores"][0]["to"]) == rows
     RestorePoint.objects.filter(table=shop.uri("stock"), earlier="").update(proof="")
     assert "is not kept in the backup" in of_plan(capsys, shop.uri("stock*"))["refusal"]["reason"]
@@ -159,9 +158,8 @@ def test_another_plan_of_one_table_than_was_shown_is_not_carried_out(shop, monke
     plan, job, digest = planned(shop, shop.uri("stock"))
     assert planned(shop)[2] != digest
     [row] = job.result["restores"]
-    Job.objects.filter(pk=job.pk).update(
-        result={**job.result, "restores": [row | {"plan": row["plan"] | {"digest": "other"}}]}
-    )
+    job.result["restores"] = [row | {"plan": row["plan"] | {"digest": "other"}}]
+    job.save()
     ended = restore_many(Actor.command(), plan, job, digest, here=True)
     assert "what the plan rests on has changed" in ended.result["outcomes"][0]["sentence"]
     assert not list(shop.backup.lake.list(shop.backup.source, "restored/"))
@@ -214,8 +212,10 @@ def test_what_does_not_go_together_is_refused(shop, capsys, words, says):
 
 
 def test_more_tables_than_one_job_restores_are_to_be_named_by_a_pattern(shop, capsys, monkeypatch):
-    for module in (many_jobs, __import__("backups.restores.many", fromlist=["many"])):
+    for module in (many, many_jobs, many_restores):
         monkeypatch.setattr(module, "MOST_TABLES", 2)
+    page = signed_in(Role.OPERATOR).get("/backups/plans/warehouse-daily/restore/")
+    assert "Name the tables: one job restores 2 of these 3 at most." in flat(page)
     assert "More than 2 tables fit" in of_plan(capsys)["refusal"]["reason"]
     assert len(of_plan(capsys, shop.uri("shop/*"))["restores"]) == 2
 
@@ -224,7 +224,7 @@ def test_the_page_offers_a_moment_and_shows_each_table_of_the_plan(shop):
     operator, start = signed_in(Role.OPERATOR), "/backups/plans/warehouse-daily/restore/"
     assert start in operator.get("/backups/plans/warehouse-daily/").content.decode()
     moment = f"{offered_moment(shop.backup.plan).moment:%Y-%m-%dT%H:%M:%S}"
-    assert "3 of 3 tables can be restored as of" in flat(operator.get(start))
+    assert "3 of 3 tables were proven to be restorable as of" in flat(operator.get(start))
     assert f'value="{moment}"' in operator.get(start).content.decode()
     address = operator.post(start, {"which": "moment", "moment": moment, "where": "open"})["Location"]
     job = done("plan-restores")
