@@ -299,8 +299,10 @@ class Ways(TypedDict):
 
 class RestorePlan(PlanDocument):
     """A plan with what it writes: `objects` of `bytes`, for `cost`, in about `seconds` by what was restored before;
-    null where there was nothing."""
+    null where there was nothing. Where some are `archived` S3 is asked for these alone: they are the `objects`, and
+    nothing is restored before it is planned again."""
 
+    archived: Annotated[int, 0]
     objects: Annotated[int, 3]
     bytes: Annotated[int, 48211]
     cost: Annotated[str, "0.000015"]

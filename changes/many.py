@@ -18,6 +18,7 @@ class TableState(StrEnum):
 
     DONE = "done"
     PASSED = "passed"
+    WAITING = "waiting"
     NOTHING = "nothing_to_do"
     OVERTAKEN = "overtaken"
     REFUSED = "refused"

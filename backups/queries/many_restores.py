@@ -28,6 +28,12 @@ class TablesRestorePage(PlanPage):
     told: RestorePlan | None
     left_out: list[RefusalDocument]
     is_open: bool
+    asking: int
+
+    @property
+    def ready(self) -> int:
+        """Tables that can be restored now; of the others in the plan S3 is asked for archived objects."""
+        return len(self.plan["calls"]) - self.asking if self.plan else 0
 
 
 def tables_restore_page(plan: Plan, job: Job) -> TablesRestorePage:
@@ -45,6 +51,7 @@ def tables_restore_page(plan: Plan, job: Job) -> TablesRestorePage:
         told=_plan(job),
         left_out=[why for one in result.get("restores", ()) if (why := one["refusal"])],
         is_open=is_open,
+        asking=sum(1 for one in tables_of(job) if one.get("archived")),
     )
 
 
@@ -83,6 +90,7 @@ def _plan(planned: Job) -> RestorePlan | None:
     seconds = [one["seconds"] for one in rows if one["seconds"] is not None]
     return {
         **plan,
+        "archived": sum(one["archived"] for one in rows),
         "objects": sum(one["objects"] for one in rows),
         "bytes": sum(one["size"] for one in rows),
         "cost": str(sum((Decimal(one["usd"]) for one in rows), Decimal(0))),

@@ -63,9 +63,9 @@ class TableRestorePage(PlanPage):
 
     @property
     def outcome(self) -> RestoreResult | None:
-        """What the job has proven that this plan led to; None before."""
+        """What the job has proven that this plan led to; None before, and where it only asked S3."""
         done = self.led_to
-        return done.result if done and done.state == JobState.SUCCEEDED else None
+        return done.result if done and done.state == JobState.SUCCEEDED and not self.told.get("archived") else None
 
     @property
     def rows(self) -> list[ReadRow]:
@@ -130,8 +130,14 @@ def document_of(table: str, point: str, kind: RestoreKind, result: PlanRestoreRe
     """What was planned for one table."""
     told: RestorePlan | None = None
     if plan := result.get("plan"):
-        objects, size = result["objects"], result["size"]
-        told = {**plan, "objects": objects, "bytes": size, "cost": result["usd"], "seconds": result["seconds"]}
+        told = {
+            **plan,
+            "archived": result["archived"],
+            "objects": result["objects"],
+            "bytes": result["size"],
+            "cost": result["usd"],
+            "seconds": result["seconds"],
+        }
     return {
         "table": table,
         "point": point,

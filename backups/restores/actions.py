@@ -47,7 +47,8 @@ def kind_of(params: PlanRestoreParams) -> RestoreKind:
 class PlanRestoreResult(PlannedResult, total=False):
     """`document` is the one of the point that leads to `version`; `to` is where that is to open. The plan writes so
     many `objects` of about `size` bytes, for `usd`, in about `seconds`, None where nothing like it was done yet. What
-    stands there goes to `aside`, "" for nothing."""
+    stands there goes to `aside`, "" for nothing. Where some are `archived`, it asks S3 for these alone: they are the
+    `objects`, of so many bytes."""
 
     document: str
     version: int
@@ -57,6 +58,7 @@ class PlanRestoreResult(PlannedResult, total=False):
     usd: str
     seconds: int | None
     aside: str
+    archived: int
 
 
 class RestoreParams(PlanRestoreParams, Confirmation):
@@ -66,11 +68,13 @@ class RestoreParams(PlanRestoreParams, Confirmation):
 
 
 class RestoreResult(JobResult, total=False):
-    """`copied_in` is the part of the `seconds` that passed before readers were asked."""
+    """`copied_in` is the part of the `seconds` that passed before readers were asked. Where so many archived objects
+    were `asked` for, nothing is restored."""
 
     to: str
     copied_in: float
     seconds: float
+    asked: int
     verified: Verified
     ways: Ways
 

@@ -1,9 +1,11 @@
 """The calls by which a log is written that leads to a version of a table, each safe to send twice."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 from urllib.parse import quote
 
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
@@ -15,6 +17,9 @@ from lake.delta.names import NameKind, parse_name
 from lake.delta.opened_log import LogOpener
 from lake.points.copies import LOG
 from lake.points.reading import LogCopy, in_order_of_writing
+
+One = TypeVar("One")
+Did = TypeVar("Did")
 
 _ESCAPED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}\s]")
 """What Java's URIs escape in a path, and with them Spark: where it compares paths, others would not be the same."""
@@ -28,6 +33,18 @@ def listed(s3: S3, place: BucketPrefix, is_wanted: Callable[[str], bool] = lambd
     every = (one for page in s3.list(place.bucket, place.prefix) for one in page.objects)
     paths = ((one.key[len(place.prefix) :], one) for one in every if one.size or not one.key.endswith("/"))
     return {path: one for path, one in paths if is_wanted(path)}
+
+
+def at_once(sending: Sending, most: int, act: Callable[[One], Did], those: Sequence[One]) -> Iterator[Did]:
+    """What `act` returns for each of those, so many at a time; tells of the progress, and ends where it is stopped."""
+    pool = ThreadPoolExecutor(most)
+    try:
+        for number, did in enumerate(pool.map(act, those), start=1):
+            sending.check_cancelled()
+            sending.progress(number, len(those))
+            yield did
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def objects(number: int) -> str:

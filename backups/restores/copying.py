@@ -4,19 +4,17 @@ The path is claimed first, by an object that says what is restored there: what l
 or stops it.
 """
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-from backups.restores.calls import WriteLog, listed, objects
+from backups.restores.calls import WriteLog, at_once, listed, objects
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
-from lake.points.copies import LOG
+from lake.points.copies import ARCHIVED, LOG
 from lake.points.reading import FileCopy
 
 CLAIM = "_levee_restore.json"
@@ -68,7 +66,7 @@ class CopyFiles(LakeCall):
                 etags[one.path] = found.etag
             else:
                 lacking.append(one)
-        etags |= self._copy(sending, lacking)
+        etags |= at_once(sending, AT_ONCE, partial(self._copy_one, sending), lacking)
         self._require_all(self.there(sending.lake.s3), etags)
         if not lacking:
             return already(f"All {objects(len(self.files))} were there.")
@@ -104,19 +102,8 @@ class CopyFiles(LakeCall):
             raise Stop(f"{table.uri} holds another restore, or part of one. {self.log.instead}", "Occupied")
         return found
 
-    def _copy(self, sending: Sending, lacking: list[FileCopy]) -> Iterator[tuple[str, str]]:
-        """The new ETags by paths."""
-        copy = partial(self._copy_one, sending)
-        pool = ThreadPoolExecutor(AT_ONCE)
-        try:
-            for number, (one, etag) in enumerate(zip(lacking, pool.map(copy, lacking), strict=True), start=1):
-                sending.check_cancelled()
-                sending.progress(number, len(lacking))
-                yield one.path, etag
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _copy_one(self, sending: Sending, one: FileCopy) -> str:
+    def _copy_one(self, sending: Sending, one: FileCopy) -> tuple[str, str]:
+        """The path and its new ETag."""
         table = self.log.table
         copy = Copy(
             self.log.backup.bucket,
@@ -131,13 +118,19 @@ class CopyFiles(LakeCall):
         try:
             etag = (copy_object if one.size <= COPY_LIMIT else copy_in_parts)(sending.lake.s3, copy)
         except AwsError as error:
+            where = f"s3a://{copy.source_bucket}/{copy.source_key}"
+            if error.code == ARCHIVED:
+                raise Stop(
+                    f"{where} lies in an archive now, or in an archive tier of Intelligent-Tiering. Plan again: of a "
+                    "tier, when S3 has restored it (RestoreObject without days).",
+                    "Archived",
+                ) from error
             if error.is_condition_failed or error.code == "NoSuchKey":
-                where = f"s3a://{copy.source_bucket}/{copy.source_key}"
                 raise Stop(f"{where} is not the object any more that was read for the plan.", "Moved") from error
             raise
         if not sending.taken:
             sending.took("")
-        return etag
+        return one.path, etag
 
     def _require_all(self, there: dict[str, ObjectSummary], etags: dict[str, str]) -> None:
         """Raises Stop where the path does not hold each file as it was copied."""

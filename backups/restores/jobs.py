@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import cast
 
 from django.conf import settings
@@ -26,16 +25,17 @@ from backups.restores.actions import (
     kind_of,
     source_written_to,
 )
+from backups.restores.archived import KEPT_DAYS, asked_by, asking_first
 from backups.restores.calls import WriteLog
 from backups.restores.clearing import PutBack, SetAside
 from backups.restores.copying import COPIED, CopyFiles
 from backups.restores.in_place import log_store_of, plan_in_place
 from backups.restores.path_contents import require_paused, what_stands
-from backups.restores.planning import MOST_FILES, Keys, detached, opened_at, plan_opening, plan_restoring, refused
+from backups.restores.planning import Keys, detached, opened_at, plan_opening, plan_restoring, refused
 from backups.restores.readers import BY_DELTALAKE, BY_SPARK, WRITE, Readers
 from backups.restores.targets import require_free, target_named
 from backups.restores.verification import Expected
-from backups.runs.prices import lines
+from backups.runs.prices import lines, retrieval
 from changes.calls import Sending, Stop
 from changes.carrying_out import (
     Snapshots,
@@ -58,11 +58,9 @@ from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
-from lake.aws.s3 import S3
-from lake.backup.objects import ARCHIVE_CLASSES, place_of
+from lake.backup.objects import place_of
 from lake.delta.uri import TableUri
 from lake.points.reading import (
-    FileCopy,
     KeptPoint,
     NotRestorable,
     RestorableVersion,
@@ -123,16 +121,21 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
             found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
             check_danger(context, params, plan, TableUri.parse(point.table).name, IN_PLACE)
-            step.then = (*(call.says for call in plan.calls), BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
+            readings = () if asked_by(plan) else (BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
+            step.then = (*(call.says for call in plan.calls), *readings)
         kept = Snapshots(plan, {"point": found.point.uri})
         seen_as = Expected(found, is_open=to is None)
         readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
-        readers.require_log_store()
+        if not asked_by(plan):
+            readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
         execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:
             raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
+        if asked := asked_by(plan):
+            context.result(RestoreResult(asked=sum(len(call.files) for call in asked)))
+            return " ".join((*(outcome.sentence for outcome in execution.outcomes), plan.consequences[-1]))
         for call in plan.calls:
             if isinstance(call, PutBack) and (path := call.lost(lake.s3)):
                 told = f"The log is written to {_table(found, to)}, and {path} has gone: stop VACUUM, and plan again."
@@ -197,14 +200,13 @@ def _plan(
     """Raises NotRestorable."""
     plan = point.plan
     if to is None:
-        return plan_opening(found, plan.encryption_key)
+        return asking_first(lake.s3, found, plan_opening(found, plan.encryption_key), "instant")
     if kind_of(params) == "in_place":
         return _plan_in_place(lake, point, found, to)
     entries = LeftBehind()
     for connection in {plan.connection, plan.vault_connection}:
         with open_lake(lake_access(connection)) as theirs:
             entries = entries.and_also(left_behind(connection, theirs, to))
-    found = replace(found, files=tuple(_readable(lake.s3, found)))
     is_with_source = to.bucket == found.point.source.bucket
     keys = Keys(plan.encryption_key, plan.source_key if is_with_source else "")
     made = plan_restoring(found, to, keys, entries)
@@ -214,7 +216,7 @@ def _plan(
                 call.there(lake.s3)
     except Stop as reason:
         raise NotRestorable(str(reason)) from reason
-    return made
+    return asking_first(lake.s3, found, made, "full")
 
 
 def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri) -> ChangePlan:
@@ -222,22 +224,13 @@ def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to
     owner = point.plan.connection
     with open_lake(lake_access(owner)) as theirs:
         stores = left_behind(owner, theirs, to)
-    found = replace(found, files=tuple(_readable(lake.s3, found)))
     stands = what_stands(lake.s3, place_of(to.s3a), found, stores)
-    own = [(one.name, one.size) for one in found.log] + [(name, len(data)) for name, data in detached(found)]
-    require_paused(stands, own, timezone.now())
-    return plan_in_place(found, to, Keys(point.plan.encryption_key, point.plan.source_key), stands)
-
-
-def _readable(s3: S3, found: RestorableVersion) -> Iterator[FileCopy]:
-    """The files of a version; one that S3 has restored from its archive is in none."""
-    few = found.files if len(found.files) <= MOST_FILES else ()
-    archived = [one.key for one in few if one.storage_class in ARCHIVE_CLASSES]
-    ask = partial(s3.is_restored, found.point.place.bucket)
-    with ThreadPoolExecutor(READS_AT_ONCE) as pool:
-        is_there = dict(zip(archived, pool.map(ask, archived), strict=True))
-    for one in found.files:
-        yield one._replace(storage_class="") if is_there.get(one.key) else one
+    plan = plan_in_place(found, to, Keys(point.plan.encryption_key, point.plan.source_key), stands)
+    first = asking_first(lake.s3, found, plan, "in_place")
+    if not asked_by(first):  # writers need not pause while S3 brings what is archived
+        own = [(one.name, one.size) for one in found.log] + [(name, len(data)) for name, data in detached(found)]
+        require_paused(stands, own, timezone.now())
+    return first
 
 
 def _planned_again(
@@ -265,6 +258,21 @@ def _table(found: RestorableVersion, to: TableUri | None) -> str:
 def _told(
     job: Job, point: RestorePoint, found: RestorableVersion, plan: ChangePlan, to: TableUri | None
 ) -> PlanRestoreResult:
+    if asked := asked_by(plan):
+        usd = (
+            retrieval(settings.BACKUP_PRICES, one.storage_class, len(one.files), one.size, KEPT_DAYS) for one in asked
+        )
+        return {
+            "document": found.point.uri,
+            "version": found.state.version,
+            "to": _table(found, to),
+            "archived": (number := sum(len(call.files) for call in asked)),
+            "objects": number,
+            "size": sum(call.size for call in asked),
+            "aside": "",
+            "usd": str(sum(usd, Decimal(0)).quantize(Decimal("0.000001"))),
+            "seconds": None,
+        }
     copying = [call for call in plan.calls if isinstance(call, CopyFiles)]
     files = [one for call in copying for one in call.lacking]
     large = [one.size for one in files if one.size > COPY_LIMIT]
@@ -283,6 +291,7 @@ def _told(
         "document": found.point.uri,
         "version": found.state.version,
         "to": _table(found, to),
+        "archived": 0,
         "objects": number + len(large),
         "size": sum(one.size for one in found.log) + sum(one.size for one in files),
         "aside": next((call.log.table.uri for call in copying if isinstance(call, SetAside)), ""),
@@ -295,6 +304,8 @@ def _likely_seconds(job: Job, point: RestorePoint, files: int | None) -> int | N
     """How long it took before: to open this table, or by the files of the last table that was copied as this is."""
     done = Job.objects.filter(kind=RESTORE_KIND, state=JobState.SUCCEEDED, connection=job.connection)
     for before in done.order_by("-finished_at")[:MOST_BEFORE]:
+        if "asked" in before.result:
+            continue
         seconds, is_open = float(before.result["seconds"]), before.params.get("to") is None
         if files is None and is_open and before.target_id == str(point.pk):
             return round(seconds)

@@ -141,15 +141,17 @@ def _made(plan: Plan, params: PlanManyParams, rows: Sequence[PlannedTable], foun
         "does not stop the others."
     )
     title = f"{verb} {tables_in_words(len(digests))} {where}"
-    return ChangePlan(
-        RESTORE_MANY_KIND, plan.name, title, (), consequences=(f"{as_of} {found}", going_on), rests_on=digests
-    )
+    asking = sum(1 for one in rows if one["plan"] and one["archived"])
+    first = (f"Of {tables_in_words(asking)} S3 is asked for archived objects first: plan again when they are there.",)
+    said = (f"{as_of} {found}", *(first if asking else ()), going_on)
+    return ChangePlan(RESTORE_MANY_KIND, plan.name, title, (), consequences=said, rests_on=digests)
 
 
 def _call(one: PlannedTable, plan: PlanDocument) -> CallDocument:
+    to = f"asks S3 for {objects(one['archived'])} in an archive first" if one["archived"] else f"to {one['to']}"
     return {
         "operation": f"{objects(one['objects'])}, about {one['size']:,} bytes",
-        "says": f"{one['table']} at version {one['version']:,}, to {one['to']}",
+        "says": f"{one['table']} at version {one['version']:,}, {to}",
         "condition": "",
         "request": "\n".join((*plan["consequences"], *plan["conditions"])),
     }
@@ -186,7 +188,8 @@ def _restored(context: JobContext, params: RestoreManyParams, row: PlannedTable)
     }
     state, sentence, stopped = TableState.FAILED, "", None
     try:
-        state, sentence = TableState.DONE, restore_version(part, of_one)
+        sentence = restore_version(part, of_one)
+        state = TableState.WAITING if "asked" in part.results else TableState.DONE
     except JobCancelled as by:
         stopped = by
         begun = f"Stopped on the way: {row['to']} is not whole, or not verified. Plan and apply it again to end it."
@@ -196,7 +199,7 @@ def _restored(context: JobContext, params: RestoreManyParams, row: PlannedTable)
     except Exception as error:  # whatever it is, it is of one table
         logger.exception("Restoring %s in job %s failed", row["table"], context.job.pk)
         sentence = first_sentence(error)
-    audited: AuditOutcome = "done" if state is TableState.DONE else "failed"
+    audited: AuditOutcome = "failed" if state is TableState.FAILED else "done"
     record_of(context, target, audit_action(context.job.kind), part.results, audited, sentence)
     requests = [*context.results.get("aws_request_ids", []), *part.results.get("aws_request_ids", [])]
     context.result({"aws_request_ids": requests})

@@ -12,7 +12,7 @@ from backups.restores.copying import CopyFiles
 from changes.calls import Call
 from changes.plan import ChangePlan, Refusal
 from dashboard.connections.accepted import LeftBehind
-from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
+from lake.backup.objects import BucketPrefix
 from lake.delta.detaching import detaching_commit, is_coordinated
 from lake.delta.names import commit_name
 from lake.delta.opened_log import READ_ONLY
@@ -133,13 +133,6 @@ def require_copyable(found: RestorableVersion, to: TableUri) -> None:
         )
     if len(files) > MOST_FILES:
         raise NotRestorable(f"Version {version:,} has {objects(len(files))}, and at most {MOST_FILES:,} are copied.")
-    archived = [one for one in files if one.storage_class in ARCHIVE_CLASSES]
-    if archived:
-        raise NotRestorable(
-            f"Version {version:,} has {objects(len(archived))} in the archive {archived[0].storage_class}, such as "
-            f"s3a://{found.point.place.bucket}/{archived[0].key}: have S3 restore them first (RestoreObject), and plan "
-            "again when they are there."
-        )
     longest = max((len(one.path.encode()) for one in files), default=0)
     if len(f"{to.key}/".encode()) + longest > LONGEST_KEY:
         raise NotRestorable(f"{to.s3a} is too long for the names below it: a key has at most {LONGEST_KEY:,} bytes.")

@@ -22,7 +22,14 @@ LIST_PRICES: dict[str, str] = {
     "copy_thousand_GLACIER": "0.03",
     "copy_thousand_DEEP_ARCHIVE": "0.05",
     "copy_thousand_INTELLIGENT_TIERING": "0.005",
+    # By the Standard retrieval; what it brings is kept in Standard.
+    "retrieval_thousand_GLACIER": "0.05",
+    "retrieval_thousand_DEEP_ARCHIVE": "0.10",
+    "retrieval_gb_GLACIER": "0.01",
+    "retrieval_gb_DEEP_ARCHIVE": "0.02",
+    "storage_gb_month": "0.023",
 }
+GB = 1024**3
 PART_BYTES = 512 * 1024 * 1024
 KEYS_A_LISTING = 1000
 
@@ -97,6 +104,14 @@ def lines(
         ),
     )
     return tuple(line for line in found if line.count)
+
+
+def retrieval(prices: Mapping[str, str], archive: str, objects: int, size: int, days: int) -> Decimal:
+    """What it costs to have S3 restore objects of `size` bytes from an archive, and to keep them for some days."""
+    known = {name: Decimal(str(price)) for name, price in {**LIST_PRICES, **prices}.items()}
+    requests = known[f"retrieval_thousand_{archive}"] * objects / 1000
+    kept = known["storage_gb_month"] * days / 30
+    return requests + (known[f"retrieval_gb_{archive}"] + kept) * size / GB
 
 
 def total(items: Iterable[CostItem]) -> Decimal:

@@ -125,11 +125,6 @@ class S3:
         modified_at = _modified_at(answer, "s3:HeadObject", target)
         return ObjectSummary(key, int(size), modified_at, bare_etag(answer.headers.get("etag", "")))
 
-    def is_restored(self, bucket: str, key: str) -> bool:
-        """Whether an object of an archive can be read for now; its storage class stays. Raises AwsError."""
-        answer = self.ask("s3:HeadObject", bucket, key, method="HEAD", target=f"s3://{bucket}/{key}")
-        return 'ongoing-request="false"' in answer.headers.get("x-amz-restore", "")
-
     def put(self, bucket: str, key: str, data: bytes, *, encryption_key: str = "") -> ObjectWrite:
         """Write an object where none is (If-None-Match: *); nothing is ever overwritten. At most 5 GiB.
 

@@ -89,7 +89,9 @@ class Command(ChangeCommand):
         require_read(planned, point.table)
         typed = {name: options[name] for name in ("confirm", "reason")}
         ask = partial(restore, Actor.command(), point, planned, **typed)
-        self._end(partial(restore_document, point, planned), _as_text, ask, options)
+        job = self._end(partial(restore_document, point, planned), _as_text, ask, options)
+        if job and "asked" in job.result:
+            raise Failed("Nothing is restored yet: plan again when S3 has what is archived.")
 
     def _many(self, pattern: str, moment: datetime | None, to: str | None, options: Options) -> None:
         if options["of_version"] is not None or options["in_place"] or options["confirm"]:
@@ -182,7 +184,7 @@ def _plan_as_text(document: TableRestoreJson | TablesRestoreJson, of: str) -> It
         yield from plan_in_words(plan)
         took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
         yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
-        yield f"  Writing and listing cost ${plan['cost']}.{took}"
+        yield f"  {'Retrieval costs' if plan['archived'] else 'Writing and listing cost'} ${plan['cost']}.{took}"
 
 
 def _ways(job: RestoreJob) -> Iterator[str]:

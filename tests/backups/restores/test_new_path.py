@@ -323,17 +323,6 @@ def test_a_table_whose_log_names_files_in_full_is_opened_and_not_copied(backup, 
     assert restore(capsys, str(point.pk), "--instant")["refusal"] is None
 
 
-@pytest.mark.parametrize("archive", ["GLACIER", "DEEP_ARCHIVE"])
-def test_what_lies_in_an_archive_is_named_until_s3_has_restored_it(table, capsys, archive):
-    s3, key = table.backup.boto(), f"pool/{table.data_file}"
-    place = {"Bucket": table.backup.vault, "Key": key}
-    s3.put_object(**place, Body=table.backup.lake.get(table.backup.vault, key), StorageClass=archive)
-    assert f"has 1 object in the archive {archive}, such as" in restore(capsys, table.uri)["refusal"]["reason"]
-    s3.restore_object(**place, RestoreRequest={"Days": 2})
-    assert apply(capsys, table)["job"]["state"] == "succeeded"
-    assert table.rows(to(table)) == list(range(6))
-
-
 def test_only_so_many_files_are_copied_by_one_process(table, capsys, monkeypatch):
     monkeypatch.setattr(planning, "MOST_FILES", 5)
     assert "has 6 objects, and at most 5 are copied" in restore(capsys, table.uri)["refusal"]["reason"]

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backups.runs.prices import PART_BYTES, lines, total
+from backups.runs.prices import PART_BYTES, lines, retrieval, total
 
 MILLION = 10**6
 
@@ -35,3 +35,10 @@ def test_a_price_can_be_set():
 def test_nothing_to_do_costs_nothing():
     assert lines({}) == ()
     assert total(()) == 0
+
+
+def test_retrieval_from_an_archive_is_paid_by_request_and_by_byte_and_is_kept_for_some_days():
+    """100 TB in 15 million objects of GLACIER: $750 and $1,024 (AWS re:Post), and Standard storage for a month."""
+    size = 102_400 * 1024**3
+    assert retrieval({}, "GLACIER", 15 * MILLION, size, 0) == Decimal("1774")
+    assert retrieval({}, "DEEP_ARCHIVE", 0, size, 30) == 102_400 * (Decimal("0.02") + Decimal("0.023"))

@@ -1,0 +1,56 @@
+"""Objects of S3's archives: whether one can be read for now, and asking S3 to make it so.
+
+A copy that can be read is kept beside the archived object for some days; neither the object nor its class changes
+(S3 User Guide, "Restoring an archived object").
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+
+_EXPIRES = re.compile(r'expiry-date="([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What S3 does of an archived object that it was asked for: a copy `is_there` until then, or is still to come."""
+
+    is_there: bool
+    until: datetime | None
+
+
+def read_restoration(s3: S3, bucket: str, key: str) -> Restoration | None:
+    """None where S3 was not asked, or has taken its copy away again. Raises AwsError."""
+    answer = s3.ask("s3:HeadObject", bucket, key, method="HEAD", target=f"s3://{bucket}/{key}")
+    told = answer.headers.get("x-amz-restore", "")
+    expires = _EXPIRES.search(told)
+    until = parsedate_to_datetime(expires.group(1)).astimezone(UTC) if expires else None
+    return Restoration('ongoing-request="false"' in told, until) if told else None
+
+
+def ask_restoration(s3: S3, bucket: str, key: str, days: int) -> bool:
+    """Ask for a copy for so many days by the Standard retrieval; False where S3 is at it already. Of one that is there
+    already S3 puts off the end. Raises AwsError: NoSuchKey where it is gone, InvalidObjectState where it is in no
+    archive."""
+    tier = "<GlacierJobParameters><Tier>Standard</Tier></GlacierJobParameters>"
+    body = f'<RestoreRequest xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Days>{days}</Days>{tier}</RestoreRequest>'
+    try:
+        s3.ask(
+            "s3:RestoreObject",
+            bucket,
+            key,
+            method="POST",
+            query={"restore": ""},
+            headers={"Content-Type": "application/xml"},
+            body=body.encode(),
+            target=f"s3://{bucket}/{key}",
+        )
+    except AwsError as error:
+        if error.code == "RestoreAlreadyInProgress":
+            return False
+        raise
+    return True

@@ -1,0 +1,196 @@
+"""Restoring what lies in an archive of S3: asked for first, restored when it is there, and called neither before."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from backups.restores import archived, path_contents
+from dashboard.accounts.roles import Role
+from lake.aws import copying
+from lake.aws.errors import AwsError
+from lake.aws.s3 import S3
+from tests.backups.restores.restoring import Table, everything, open_by_deltalake, restore
+from tests.backups.restores.test_pages import done, start
+from tests.builders.people import signed_in
+from tests.dashboard.web.markup import flat
+
+pytestmark = pytest.mark.django_db
+NOT_YET = "Nothing is restored yet: plan again when S3 has what is archived."
+
+
+@pytest.fixture(autouse=True)
+def _readers(monkeypatch: pytest.MonkeyPatch, backup: Any) -> None:
+    open_by_deltalake(monkeypatch, backup)
+
+
+def data_files(table: Table) -> list[str]:
+    keys = [key for key, _ in table.backup.lake.list(table.backup.vault, "pool/t/")]
+    return [key for key in keys if key.endswith(".parquet") and "_delta_log" not in key]
+
+
+def archive(table: Table, key: str, storage_class: str = "GLACIER") -> None:
+    data = table.backup.lake.get(table.backup.vault, key)
+    table.backup.boto().put_object(Bucket=table.backup.vault, Key=key, Body=data, StorageClass=storage_class)
+
+
+def restorations(table: Table) -> dict[str, str]:
+    """What S3 itself says of each archived data file, "" where it was not asked."""
+    heads = {key: table.backup.boto().head_object(Bucket=table.backup.vault, Key=key) for key in data_files(table)}
+    return {key: head.get("Restore", "") for key, head in heads.items() if "StorageClass" in head}
+
+
+def apply(capsys: Any, table: Table, *words: str) -> Any:
+    return restore(capsys, str(table.point.pk), "--apply", "--here", *words)
+
+
+def let_s3_answer(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str]) -> None:
+    """Let S3 refuse to restore objects by the code that `answer` gives for a key; "" lets it."""
+    whole = S3.ask
+
+    def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
+        if operation == "s3:RestoreObject" and (code := answer(key)):
+            raise AwsError(code, "it said", "", operation, operation, f"s3://{bucket}/{key}")
+        return whole(self, operation, bucket, key, **more)
+
+    monkeypatch.setattr(S3, "ask", asked)
+
+
+def test_what_is_archived_is_asked_for_and_restored_by_the_next_plan(table, capsys):
+    first, second, *_ = data_files(table)
+    archive(table, first)
+    archive(table, second, "DEEP_ARCHIVE")
+    before = everything(table.backup.lake, table.backup.source)
+    told = restore(capsys, table.uri)
+    assert (told["refused"], told["plan"]["archived"], told["plan"]["objects"]) == ("", 2, 2)
+    assert told["plan"]["title"] == "Ask S3 for the archived objects of version 5"
+    assert [call["operation"] for call in told["plan"]["calls"]] == ["s3:RestoreObject", "s3:RestoreObject"]
+    assert "2 of 6 objects lie in an archive" in told["plan"]["consequences"][0]
+    assert "within 12 hours" in told["plan"]["consequences"][1]
+    assert set(restorations(table).values()) == {""}
+    asked = apply(capsys, table)
+    assert (asked["refused"], asked["job"]["state"], asked["job"]["verified"]) == (NOT_YET, "succeeded", None)
+    assert all("expiry-date" in said for said in restorations(table).values())
+    assert everything(table.backup.lake, table.backup.source) == before
+    restored = apply(capsys, table)
+    assert (restored["refused"], restored["plan"]["archived"]) == ("", 0)
+    assert table.rows(f"s3a://{table.backup.source}/restored/t-5") == list(range(6))
+
+
+def let_s3_take_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let S3 say of what it has restored that it is still at it, as it does for hours."""
+    whole = S3.ask
+
+    def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
+        answer = whole(self, operation, bucket, key, **more)
+        if operation != "s3:HeadObject" or "x-amz-restore" not in answer.headers:
+            return answer
+        return replace(answer, headers={**answer.headers, "x-amz-restore": 'ongoing-request="true"'})
+
+    monkeypatch.setattr(S3, "ask", asked)
+
+
+def test_while_s3_is_at_it_nothing_is_asked_or_copied(table, capsys, monkeypatch):
+    first, second, *_ = data_files(table)
+    archive(table, first)
+    assert apply(capsys, table)["refused"] == NOT_YET
+    let_s3_take_hours(monkeypatch)
+    told = apply(capsys, table)
+    assert (told["refused"], told["job"]) == ("Nothing was restored: see above.", None)
+    assert f"1 are not there yet, such as s3a://{table.backup.vault}/{first}" in told["refusal"]["reason"]
+    archive(table, second)
+    assert "S3 was asked for 1 more before" in restore(capsys, table.uri)["plan"]["consequences"][0]
+    monkeypatch.undo()
+    open_by_deltalake(monkeypatch, table.backup)
+    assert apply(capsys, table)["refused"] == NOT_YET
+    assert apply(capsys, table)["refused"] == ""
+
+
+def test_a_version_is_opened_only_when_all_of_it_can_be_read_and_says_until_when(table, capsys):
+    archive(table, data_files(table)[0])
+    assert apply(capsys, table, "--instant")["refused"] == NOT_YET
+    told = apply(capsys, table, "--instant")
+    assert told["refused"] == ""
+    assert "1 object of it lie in an archive, and S3 keeps its copies of them until" in told["plan"]["consequences"][-1]
+
+
+def test_in_place_only_what_is_not_there_is_asked_for_and_nobody_has_to_pause(table, capsys, monkeypatch):
+    there, gone, *_ = data_files(table)
+    archive(table, there)
+    archive(table, gone)
+    table.backup.lake.delete(table.backup.source, gone.removeprefix("pool/"))
+    before = everything(table.backup.lake, table.backup.source)
+    asked = apply(capsys, table, "--in-place")
+    assert (asked["refused"], asked["plan"]["archived"], asked["plan"]["danger"]) == (NOT_YET, 1, "")
+    assert restorations(table)[there] == ""
+    assert everything(table.backup.lake, table.backup.source) == before
+    assert "stop the table's writers" in restore(capsys, table.uri, "--in-place")["refusal"]["reason"]
+    monkeypatch.setattr(path_contents, "WRITERS_PAUSE", timedelta(0))
+    assert apply(capsys, table, "--in-place", "--confirm", "t")["refused"] == ""
+    assert table.rows(table.uri) == list(range(6))
+
+
+def test_what_s3_is_at_already_is_no_failure_and_what_it_denies_is_one(table, capsys, monkeypatch):
+    first, second, *_ = data_files(table)
+    archive(table, first)
+    archive(table, second)
+    let_s3_answer(monkeypatch, lambda key: "RestoreAlreadyInProgress" if key == first else "")
+    told = apply(capsys, table)
+    assert (told["refused"], told["job"]["state"]) == (NOT_YET, "succeeded")
+    assert "S3 was asked for 1 object of GLACIER." in told["job"]["message"]
+    let_s3_answer(monkeypatch, lambda key: "AccessDenied" if key == first else "")
+    assert "s3:RestoreObject" in apply(capsys, table)["refused"]
+
+
+def test_an_object_that_left_its_archive_after_the_plan_stops_it(table, capsys, monkeypatch):
+    archive(table, data_files(table)[0])
+    let_s3_answer(monkeypatch, lambda _: "InvalidObjectState")
+    assert "is not in GLACIER any more. Plan again." in apply(capsys, table)["refused"]
+
+
+def test_what_s3_has_archived_again_meanwhile_stops_the_copy(table, capsys, monkeypatch):
+    def refused(_: S3, one: copying.Copy) -> str:
+        raise AwsError("InvalidObjectState", "it said", "", "s3:CopyObject", "", one.target)
+
+    monkeypatch.setattr("backups.restores.copying.copy_object", refused)
+    assert "lies in an archive now, or in an archive tier" in apply(capsys, table)["refused"]
+
+
+def test_only_so_many_objects_are_asked_for(table, capsys, monkeypatch):
+    for key in data_files(table)[:2]:
+        archive(table, key)
+    monkeypatch.setattr(archived, "MOST_FILES", 1)
+    assert "has 2 objects in the archive GLACIER" in restore(capsys, table.uri)["refusal"]["reason"]
+
+
+def test_of_many_tables_those_that_are_archived_wait_and_the_others_are_restored(table, capsys):
+    archive(table, data_files(table)[0])
+    told = restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")
+    assert told["refused"] == "1 of 1 table that fit were not restored: see above."
+    assert [one["state"] for one in told["job"]["outcomes"]] == ["waiting"]
+    assert told["plan"]["calls"][0]["says"].endswith("asks S3 for 1 object in an archive first")
+    assert "Of 1 table S3 is asked for archived objects first" in told["plan"]["consequences"][1]
+    assert restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")["refused"] == ""
+
+
+def test_the_page_says_that_nothing_is_restored_yet(table):
+    archive(table, data_files(table)[0])
+    operator = signed_in(Role.OPERATOR)
+    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    planned = done("plan-restore")
+    page = flat(operator.get(plan))
+    assert "Nothing is restored yet: S3 is asked for 1 archived object first." in page
+    assert "Retrieval costs" in page
+    assert "It can be restored now" not in page
+    operator.post(plan, {"digest": planned.result["plan"]["digest"]})
+    job = done("restore-table")
+    assert "Plan again then" in flat(operator.get(reverse("job", args=[job.pk])))
+    page = flat(operator.get(plan))
+    assert "This plan has led to" in page
+    assert "can be written to" not in page
+    many = operator.post(reverse("backup-plan-restore", args=["warehouse-daily"]), {"which": "newest"})["Location"]
+    done("plan-restores")
+    assert "1 table can be restored now" in flat(operator.get(many))
