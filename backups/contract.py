@@ -299,8 +299,8 @@ class Ways(TypedDict):
 
 class RestorePlan(PlanDocument):
     """A plan with what it writes: `objects` of `bytes`, for `cost`, in about `seconds` by what was restored before;
-    null where there was nothing. Where some are `archived` S3 is asked for these alone: they are the `objects`, and
-    nothing is restored before it is planned again."""
+    null where there was nothing. Where some are `archived`, the plan of a table asks S3 for these alone: they are the
+    `objects`, and the table is restored by a later plan."""
 
     archived: Annotated[int, 0]
     objects: Annotated[int, 3]

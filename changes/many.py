@@ -18,7 +18,7 @@ class TableState(StrEnum):
 
     DONE = "done"
     PASSED = "passed"
-    WAITING = "waiting"
+    ASKED = "asked"
     NOTHING = "nothing_to_do"
     OVERTAKEN = "overtaken"
     REFUSED = "refused"

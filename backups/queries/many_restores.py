@@ -90,7 +90,7 @@ def _plan(planned: Job) -> RestorePlan | None:
     seconds = [one["seconds"] for one in rows if one["seconds"] is not None]
     return {
         **plan,
-        "archived": sum(one["archived"] for one in rows),
+        "archived": sum(one.get("archived", 0) for one in rows),
         "objects": sum(one["objects"] for one in rows),
         "bytes": sum(one["size"] for one in rows),
         "cost": str(sum((Decimal(one["usd"]) for one in rows), Decimal(0))),

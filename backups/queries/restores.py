@@ -132,7 +132,7 @@ def document_of(table: str, point: str, kind: RestoreKind, result: PlanRestoreRe
     if plan := result.get("plan"):
         told = {
             **plan,
-            "archived": result["archived"],
+            "archived": result.get("archived", 0),
             "objects": result["objects"],
             "bytes": result["size"],
             "cost": result["usd"],

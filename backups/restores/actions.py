@@ -20,6 +20,7 @@ from lake.delta.uri import TableUri
 
 PLAN_KIND = "plan-restore"
 RESTORE_KIND = "restore-table"
+ASK_KIND = "ask-archive"
 IN_PLACE = "backup.restore-in-place"
 """The verb of what may take versions out of a table."""
 RestoreKind = Literal["instant", "full", "in_place"]
@@ -68,8 +69,8 @@ class RestoreParams(PlanRestoreParams, Confirmation):
 
 
 class RestoreResult(JobResult, total=False):
-    """`copied_in` is the part of the `seconds` that passed before readers were asked. Where so many archived objects
-    were `asked` for, nothing is restored."""
+    """`copied_in` is the part of the `seconds` that passed before readers were asked. Where S3 was `asked` for so many
+    archived objects, nothing is restored."""
 
     to: str
     copied_in: float
@@ -132,7 +133,8 @@ def restore(
             with permitted(actor, verb, target_of(point), source):
                 pass  # a refusal is raised, and in the audit log
     name = TableUri.parse(planned.target_label).name
-    wanted = WantedChange(planned, RESTORE_KIND, verb, name, losing_verb=verb, params=params, target=_locked(planned))
+    kind = ASK_KIND if result.get("archived") else RESTORE_KIND
+    wanted = WantedChange(planned, kind, verb, name, losing_verb=verb, params=params, target=_locked(planned))
     shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 

@@ -1,13 +1,13 @@
 """What of a version lies in an archive of S3: it is asked for by a plan of its own, and restored by the next one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 
-from backups.restores.actions import RestoreKind
 from backups.restores.calls import at_once, objects
-from backups.restores.copying import AT_ONCE, CopyFiles
+from backups.restores.copying import AT_ONCE
 from backups.restores.path_contents import in_words
 from backups.restores.planning import MOST_FILES, plan_of
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
@@ -18,7 +18,7 @@ from lake.aws.s3 import S3
 from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
 from lake.points.reading import FileCopy, NotRestorable, RestorableVersion
 
-ASKED = "asked"
+HEADS_AT_ONCE = 16
 KEPT_DAYS = 7
 """For which S3 keeps what it restored from an archive."""
 MOST_HOURS = {"GLACIER": 5, "DEEP_ARCHIVE": 12}
@@ -27,9 +27,10 @@ MOST_HOURS = {"GLACIER": 5, "DEEP_ARCHIVE": 12}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskArchive(LakeCall):
-    """Asks S3 to restore objects of one archive class of a backup for some days."""
+    """Asks S3 to restore objects of one archive class of a backup for some days. `backup_key` decrypts the backup."""
 
     backup: BucketPrefix
+    backup_key: str
     storage_class: str
     files: tuple[FileCopy, ...]
 
@@ -42,32 +43,36 @@ class AskArchive(LakeCall):
     @property
     def says(self) -> str:
         what = f"{objects(len(self.files))} of {self.size:,} bytes"
-        return f"Asks S3 to restore {what} from {self.storage_class}, and to keep them for {KEPT_DAYS} days."
+        return f"Asks S3 to restore {what} from {self.storage_class} for {KEPT_DAYS} days."
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
         bucket = bucket_arn(self.backup.bucket)
-        actions = ("s3:GetObject", self.operation)
         place = f"{bucket}/{self.backup.prefix}*"
-        return (Permission("s3:ListBucket", bucket), *(Permission(action, place) for action in actions))
+        return (
+            Permission("s3:ListBucket", bucket),
+            *(Permission(action, place) for action in ("s3:GetObject", self.operation)),
+            *(Permission("kms:Decrypt", key) for key in (self.backup_key,) if key),
+        )
 
     def send(self, sending: Sending) -> Answer:
-        asked = sum(at_once(sending, AT_ONCE, partial(self._ask, sending), self.files))
-        if not asked:
-            return already(f"S3 had been asked for all {objects(len(self.files))}.")
-        return replace(done(f"S3 was asked for {objects(asked)} of {self.storage_class}."), counts={ASKED: asked})
+        for _ in at_once(sending, AT_ONCE, partial(self._ask, sending), self.files):
+            pass
+        if not sending.taken:
+            return already(f"S3 is at what was asked for of {self.storage_class}.")
+        return done(f"S3 was asked for {objects(len(self.files))} of {self.storage_class}.")
 
-    def _ask(self, sending: Sending, one: FileCopy) -> bool:
+    def _ask(self, sending: Sending, one: FileCopy) -> None:
         try:
-            is_new = ask_restoration(sending.lake.s3, self.backup.bucket, one.key, KEPT_DAYS)
+            request_id = ask_restoration(sending.lake.s3, self.backup.bucket, one.key, KEPT_DAYS)
         except AwsError as error:
-            if error.code in {"NoSuchKey", "InvalidObjectState"}:
-                where = f"s3a://{self.backup.bucket}/{one.key}"
-                raise Stop(f"{where} is not in {self.storage_class} any more. Plan again.", "Moved") from error
-            raise
-        if is_new and not sending.taken:  # of many thousand requests one is kept
-            sending.took("")
-        return is_new
+            if error.code not in {"NoSuchKey", "InvalidObjectState"}:
+                raise
+            where = f"s3a://{self.backup.bucket}/{one.key}"
+            told = f"{where} is not in {self.storage_class} any more, or its endpoint has no archive. Plan again."
+            raise Stop(told, "Moved") from error
+        if request_id is not None and not sending.taken:  # of many thousand requests one is kept
+            sending.took(request_id)
 
 
 def asked_by(plan: ChangePlan) -> list[AskArchive]:
@@ -75,75 +80,68 @@ def asked_by(plan: ChangePlan) -> list[AskArchive]:
     return [call for call in plan.calls if isinstance(call, AskArchive)]
 
 
-def asking_first(s3: S3, found: RestorableVersion, plan: ChangePlan, kind: RestoreKind) -> ChangePlan:
-    """A plan to restore a version; where some of what it reads is in an archive, the one that asks S3 for that.
+def asking_first(
+    s3: S3, found: RestorableVersion, plan: ChangePlan, files: Sequence[FileCopy], backup_key: str, now: datetime
+) -> ChangePlan:
+    """A plan that needs these files of the backup; where some are archived, the one that asks S3 for them.
 
-    Raises NotRestorable while S3 is at it, AwsError.
+    Raises NotRestorable while S3 is at them, AwsError.
     """
-    archived = [one for one in _read_by(plan, found) if one.storage_class in ARCHIVE_CLASSES]
     version, bucket = found.state.version, found.point.place.bucket
-    if len(archived) > MOST_FILES:
-        raise NotRestorable(
-            f"Version {version:,} has {objects(len(archived))} in the archive {archived[0].storage_class}, and at most "
-            f"{MOST_FILES:,} are asked for: let S3 Batch Operations restore them, and plan again when they are there."
-        )
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    archived = [one for one in files if one.storage_class in ARCHIVE_CLASSES]
+    with ThreadPoolExecutor(HEADS_AT_ONCE) as pool:
         seen = list(pool.map(lambda one: read_restoration(s3, bucket, one.key), archived))
-    lacking = [one for one, restoration in zip(archived, seen, strict=True) if restoration is None]
-    coming = [one for one, restoration in zip(archived, seen, strict=True) if restoration and not restoration.is_there]
+    both = list(zip(archived, seen, strict=True))
+    lacking = [one for one, restoration in both if restoration is None]
+    coming = [one for one, restoration in both if restoration and not restoration.is_there]
+    ends = {one: restoration.until for one, restoration in both if restoration and restoration.until}
+    if len(lacking) > MOST_FILES:
+        raise NotRestorable(
+            f"Version {version:,} has {objects(len(lacking))} in an archive, and at most {MOST_FILES:,} are asked for: "
+            "let S3 Batch Operations restore them, and plan again when they are there."
+        )
     if lacking:
-        return _plan_asking(found, plan, lacking, len(coming))
+        over_before = now + timedelta(hours=_hours(lacking))  # S3 puts off the end of what it was asked for again
+        asked = (*lacking, *(one for one, until in ends.items() if until < over_before))
+        return _plan_asking(found, asked, len(files), len(coming), backup_key)
     if coming:
         raise NotRestorable(
-            f"Of {objects(len(archived))} of version {version:,} that S3 was asked to restore from an archive, "
-            f"{len(coming):,} are not there yet, such as s3a://{bucket}/{coming[0].key}. That takes up to "
-            f"{_hours(coming)} hours: plan again then."
+            f"S3 was asked for what is archived of version {version:,}, and has not restored {len(coming):,} of "
+            f"{objects(len(archived))} yet, such as s3a://{bucket}/{coming[0].key}. A Standard retrieval typically "
+            f"takes up to {_hours(coming)} hours; S3 does not say when it began. Plan again later."
         )
-    ends = [restoration.until for restoration in seen if restoration and restoration.until]
-    if ends and kind == "instant":
-        until = (
-            f"{objects(len(archived))} of it lie in an archive, and S3 keeps its copies of them until "
-            f"{in_words(min(ends))}: afterwards not all of it can be read before S3 is asked again."
-        )
-        return replace(plan, consequences=(*plan.consequences, until))
-    return plan
+    if not ends:
+        return plan
+    until = (
+        f"What is archived of it, {objects(len(archived))}, S3 keeps readable until {in_words(min(ends.values()))}: "
+        "then it has to be asked again before all of it can be read."
+    )
+    return replace(plan, consequences=(*plan.consequences, until))
 
 
-def _read_by(plan: ChangePlan, found: RestorableVersion) -> Iterator[FileCopy]:
-    """The files of the backup that a plan copies; of one that copies none, those that its readers read."""
-    copying = [call for call in plan.calls if isinstance(call, CopyFiles) and call.log.backup == found.point.place]
-    if not copying:
-        yield from found.files
-    for call in copying:
-        yield from call.lacking
-
-
-def _plan_asking(found: RestorableVersion, plan: ChangePlan, lacking: list[FileCopy], coming: int) -> ChangePlan:
-    version, classes = found.state.version, sorted({one.storage_class for one in lacking})
-    of_class = {name: tuple(one for one in lacking if one.storage_class == name) for name in classes}
+def _plan_asking(
+    found: RestorableVersion, asked: Sequence[FileCopy], needed: int, coming: int, backup_key: str
+) -> ChangePlan:
+    of_class = {name: tuple(one for one in asked if one.storage_class == name) for name in ARCHIVE_CLASSES}
     calls = tuple(
-        AskArchive(backup=found.point.place, storage_class=name, files=files) for name, files in of_class.items()
+        AskArchive(backup=found.point.place, backup_key=backup_key, storage_class=name, files=files)
+        for name, files in of_class.items()
+        if files
     )
-    return plan_of(
-        found,
-        f"Ask S3 for the archived objects of version {version:,}",
-        calls,
-        _of_asking(found, plan, lacking, coming),
-    )
+    title = f"Ask S3 for the archived objects of version {found.state.version:,}"
+    return plan_of(found, title, calls, _of_asking(asked, needed, coming))
 
 
-def _of_asking(found: RestorableVersion, plan: ChangePlan, lacking: list[FileCopy], coming: int) -> Iterator[str]:
-    of = sum(1 for _ in _read_by(plan, found))
+def _of_asking(asked: Sequence[FileCopy], needed: int, coming: int) -> Iterator[str]:
     yield (
-        f"Nothing is restored by this yet: {len(lacking):,} of {objects(of)} lie in an archive, where nothing reads or "
-        "copies them." + (f" S3 was asked for {coming:,} more before, and is still at them." if coming else "")
+        f"Nothing is restored by this yet. Of {objects(needed)} that are needed S3 is asked for {len(asked):,}, as "
+        f"nothing reads or copies what is archived.{f' It is still at {coming:,} more.' if coming else ''}"
     )
     yield (
-        f"By its Standard retrieval S3 typically has them within {_hours(lacking)} hours, and keeps them for "
-        f"{KEPT_DAYS} days. Plan again then: the plan says whether they are all there. Neither the objects nor their "
-        "storage class change."
+        f"By its Standard retrieval S3 typically has them within {_hours(asked)} hours, and keeps them for {KEPT_DAYS} "
+        "days. Plan again then: the plan says whether all is there. Neither the objects nor their storage class change."
     )
 
 
-def _hours(files: list[FileCopy]) -> int:
+def _hours(files: Sequence[FileCopy]) -> int:
     return max(MOST_HOURS[one.storage_class] for one in files)

@@ -9,12 +9,13 @@ from functools import partial
 
 from backups.restores.calls import WriteLog, at_once, listed, objects
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
+from lake.aws.archives import NOT_READABLE
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
-from lake.points.copies import ARCHIVED, LOG
+from lake.points.copies import LOG
 from lake.points.reading import FileCopy
 
 CLAIM = "_levee_restore.json"
@@ -40,6 +41,11 @@ class CopyFiles(LakeCall):
     def lacking(self) -> tuple[FileCopy, ...]:
         """What it is going to copy, as far as the plan knows."""
         return self.files
+
+    def needed(self, s3: S3) -> list[FileCopy]:
+        """What it has to copy, by what lies at the path now. Raises Stop where anything else lies there."""
+        there = self.there(s3)
+        return [one for one in self.files if one.path not in there or not self.is_right(one, there[one.path])]
 
     @property
     def says(self) -> str:
@@ -119,7 +125,7 @@ class CopyFiles(LakeCall):
             etag = (copy_object if one.size <= COPY_LIMIT else copy_in_parts)(sending.lake.s3, copy)
         except AwsError as error:
             where = f"s3a://{copy.source_bucket}/{copy.source_key}"
-            if error.code == ARCHIVED:
+            if error.code in NOT_READABLE:
                 raise Stop(
                     f"{where} lies in an archive now, or in an archive tier of Intelligent-Tiering. Plan again: of a "
                     "tier, when S3 has restored it (RestoreObject without days).",

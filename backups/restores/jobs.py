@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from backups.models import RestorePoint
 from backups.restores.actions import (
+    ASK_KIND,
     IN_PLACE,
     PLAN_KIND,
     RESTORE_KIND,
@@ -26,7 +27,7 @@ from backups.restores.actions import (
     source_written_to,
 )
 from backups.restores.archived import KEPT_DAYS, asked_by, asking_first
-from backups.restores.calls import WriteLog
+from backups.restores.calls import WriteLog, objects
 from backups.restores.clearing import PutBack, SetAside
 from backups.restores.copying import COPIED, CopyFiles
 from backups.restores.in_place import log_store_of, plan_in_place
@@ -56,9 +57,10 @@ from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
+from lake.aws.archives import NOT_READABLE
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
-from lake.backup.objects import place_of
+from lake.backup.objects import POINTS, place_of
 from lake.delta.uri import TableUri
 from lake.points.reading import (
     KeptPoint,
@@ -95,11 +97,25 @@ def planned(lake: Lake, point: RestorePoint, params: PlanRestoreParams, job: Job
             found = read_version(lake.s3, kept, version, pool)
             to = _target(lake, found, params)
             plan = _plan(lake, point, found, to, params)
-    except NotRestorable as reason:
-        said = refused(point.table, str(reason), kind_of(params), version)
+    except (NotRestorable, AwsError) as error:
+        reason = str(error)
+        if isinstance(error, AwsError):
+            if error.code not in NOT_READABLE:
+                raise
+            reason = (
+                f"{error.target} lies in an archive, and with it how the table is restored. Have S3 restore all below "
+                f"{POINTS} of the backup (RestoreObject), and leave that prefix out of what archives the backup."
+            )
+        said = refused(point.table, reason, kind_of(params), version)
         return cast("PlanRestoreResult", planned_result(said, read_at, lake.requests.total))
     made = planned_result(plan, read_at, lake.requests.total)
     return cast("PlanRestoreResult", {**made, **_told(job, point, found, plan, to)})
+
+
+@job_kind(ASK_KIND, queue="aws", verb="backup.restore")
+def ask_archive(context: JobContext, params: RestoreParams) -> str:
+    """Ask S3 for what is archived of a version; restores nothing."""
+    return restore_table(context, params)
 
 
 @job_kind(RESTORE_KIND, queue="spark", verb="backup.restore")
@@ -121,21 +137,23 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
             found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
             check_danger(context, params, plan, TableUri.parse(point.table).name, IN_PLACE)
-            readings = () if asked_by(plan) else (BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
+            asked = asked_by(plan)
+            readings = () if asked else (BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
             step.then = (*(call.says for call in plan.calls), *readings)
         kept = Snapshots(plan, {"point": found.point.uri})
         seen_as = Expected(found, is_open=to is None)
         readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
-        if not asked_by(plan):
+        if not asked:
             readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
         execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:
             raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
-        if asked := asked_by(plan):
-            context.result(RestoreResult(asked=sum(len(call.files) for call in asked)))
-            return " ".join((*(outcome.sentence for outcome in execution.outcomes), plan.consequences[-1]))
+        if asked:
+            number = sum(len(call.files) for call in asked)
+            context.result(RestoreResult(asked=number))
+            return f"Nothing is restored yet: S3 was asked for {objects(number)} in an archive. {plan.consequences[-1]}"
         for call in plan.calls:
             if isinstance(call, PutBack) and (path := call.lost(lake.s3)):
                 told = f"The log is written to {_table(found, to)}, and {path} has gone: stop VACUUM, and plan again."
@@ -200,7 +218,8 @@ def _plan(
     """Raises NotRestorable."""
     plan = point.plan
     if to is None:
-        return asking_first(lake.s3, found, plan_opening(found, plan.encryption_key), "instant")
+        made, needed = plan_opening(found, plan.encryption_key), list(found.files)
+        return asking_first(lake.s3, found, made, needed, plan.encryption_key, timezone.now())
     if kind_of(params) == "in_place":
         return _plan_in_place(lake, point, found, to)
     entries = LeftBehind()
@@ -210,13 +229,12 @@ def _plan(
     is_with_source = to.bucket == found.point.source.bucket
     keys = Keys(plan.encryption_key, plan.source_key if is_with_source else "")
     made = plan_restoring(found, to, keys, entries)
+    copying = (call for call in made.calls if isinstance(call, CopyFiles))
     try:
-        for call in made.calls:
-            if isinstance(call, CopyFiles):
-                call.there(lake.s3)
+        needed = [one for call in copying for one in call.needed(lake.s3)]
     except Stop as reason:
         raise NotRestorable(str(reason)) from reason
-    return asking_first(lake.s3, found, made, "full")
+    return asking_first(lake.s3, found, made, needed, plan.encryption_key, timezone.now())
 
 
 def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri) -> ChangePlan:
@@ -226,7 +244,8 @@ def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to
         stores = left_behind(owner, theirs, to)
     stands = what_stands(lake.s3, place_of(to.s3a), found, stores)
     plan = plan_in_place(found, to, Keys(point.plan.encryption_key, point.plan.source_key), stands)
-    first = asking_first(lake.s3, found, plan, "in_place")
+    needed = [one for call in plan.calls if isinstance(call, PutBack) for one in call.lacks]
+    first = asking_first(lake.s3, found, plan, needed, point.plan.encryption_key, timezone.now())
     if not asked_by(first):  # writers need not pause while S3 brings what is archived
         own = [(one.name, one.size) for one in found.log] + [(name, len(data)) for name, data in detached(found)]
         require_paused(stands, own, timezone.now())
@@ -304,8 +323,6 @@ def _likely_seconds(job: Job, point: RestorePoint, files: int | None) -> int | N
     """How long it took before: to open this table, or by the files of the last table that was copied as this is."""
     done = Job.objects.filter(kind=RESTORE_KIND, state=JobState.SUCCEEDED, connection=job.connection)
     for before in done.order_by("-finished_at")[:MOST_BEFORE]:
-        if "asked" in before.result:
-            continue
         seconds, is_open = float(before.result["seconds"]), before.params.get("to") is None
         if files is None and is_open and before.target_id == str(point.pk):
             return round(seconds)

@@ -140,11 +140,16 @@ def _made(plan: Plan, params: PlanManyParams, rows: Sequence[PlannedTable], foun
         "deltalake where that can, before it is called restored. One that is not as shown here any more, or fails, "
         "does not stop the others."
     )
-    title = f"{verb} {tables_in_words(len(digests))} {where}"
     asking = sum(1 for one in rows if one["plan"] and one["archived"])
-    first = (f"Of {tables_in_words(asking)} S3 is asked for archived objects first: plan again when they are there.",)
-    said = (f"{as_of} {found}", *(first if asking else ()), going_on)
-    return ChangePlan(RESTORE_MANY_KIND, plan.name, title, (), consequences=said, rests_on=digests)
+    ready, of = len(digests) - asking, f"what is archived of {tables_in_words(asking)}"
+    titles = ([f"{verb} {tables_in_words(ready)} {where}"] if ready else []) + ([f"ask S3 for {of}"] if asking else [])
+    title = " and ".join(titles)
+    said = [f"{as_of} {found}", *([going_on] if ready else [])]
+    if asking:
+        said.append(f"S3 is asked for {of}, and restores none of these tables yet: plan again when it has the objects.")
+    return ChangePlan(
+        RESTORE_MANY_KIND, plan.name, title[:1].upper() + title[1:], (), consequences=tuple(said), rests_on=digests
+    )
 
 
 def _call(one: PlannedTable, plan: PlanDocument) -> CallDocument:
@@ -165,7 +170,8 @@ def restore_tables(context: JobContext, params: RestoreManyParams) -> str:
         raise JobFailed("PlanGone", f"{BEFORE_ANY_CHANGE}: the plan that was confirmed is not there any more.")
     result: PlanManyResult = by.result
     context.result({"shown_at": _page(by.target_label, by.pk)})
-    return one_after_the_other(context, result["restores"], "Restore", partial(_restored, context, params))
+    asking_first = sorted(result["restores"], key=lambda row: not row.get("archived"))  # S3 takes hours
+    return one_after_the_other(context, asking_first, "Restore", partial(_restored, context, params))
 
 
 def _restored(context: JobContext, params: RestoreManyParams, row: PlannedTable) -> RestoredTable:
@@ -189,10 +195,12 @@ def _restored(context: JobContext, params: RestoreManyParams, row: PlannedTable)
     state, sentence, stopped = TableState.FAILED, "", None
     try:
         sentence = restore_version(part, of_one)
-        state = TableState.WAITING if "asked" in part.results else TableState.DONE
+        state = TableState.ASKED if "asked" in part.results else TableState.DONE
     except JobCancelled as by:
         stopped = by
         begun = f"Stopped on the way: {row['to']} is not whole, or not verified. Plan and apply it again to end it."
+        if row.get("archived"):
+            begun = "Stopped on the way: S3 may have been asked for some of what is archived. Plan it again."
         sentence = begun if "before" in part.results else f"{BEFORE_ANY_CHANGE}."
     except (AwsError, EndpointNotAllowed, JobFailed) as error:
         sentence = str(error)

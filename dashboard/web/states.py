@@ -89,6 +89,7 @@ STEPS: Mapping[str, StateStyle] = {
 ACTS: Mapping[str, StateStyle] = {
     "requested": StateStyle("Requested", "s-queued", "idle", "Handed to a job"),
     "passed": StateStyle("Passed", "s-done", "ok", "Every check of it passed, and nothing was changed"),
+    "asked": StateStyle("Asked", "s-queued", "idle", "S3 was asked for what is archived; plan again when it is there"),
     "refused": StateStyle("Refused", "s-cancelled", "warn", "Not allowed, or not safe; with the reason"),
     "nothing_to_do": StateStyle("Nothing to do", "s-published", "idle", "It was in order already"),
 }

@@ -5,19 +5,24 @@ A copy that can be read is kept beside the archived object for some days; neithe
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from lake.aws.answers import request_id
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 
+NOT_READABLE = frozenset({"InvalidObjectState", "ObjectNotInActiveTierError"})
+"""S3's codes of a read or a copy of an object that it has to restore first."""
 _EXPIRES = re.compile(r'expiry-date="([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """What S3 does of an archived object that it was asked for: a copy `is_there` until then, or is still to come."""
+    """What has become of an archived object that S3 was asked for: a copy `is_there` until then, or is to come. None
+    where S3 does not say until when."""
 
     is_there: bool
     until: datetime | None
@@ -27,19 +32,21 @@ def read_restoration(s3: S3, bucket: str, key: str) -> Restoration | None:
     """None where S3 was not asked, or has taken its copy away again. Raises AwsError."""
     answer = s3.ask("s3:HeadObject", bucket, key, method="HEAD", target=f"s3://{bucket}/{key}")
     told = answer.headers.get("x-amz-restore", "")
-    expires = _EXPIRES.search(told)
-    until = parsedate_to_datetime(expires.group(1)).astimezone(UTC) if expires else None
+    until = None
+    with suppress(ValueError):
+        if expires := _EXPIRES.search(told):
+            until = parsedate_to_datetime(expires.group(1)).astimezone(UTC)
     return Restoration('ongoing-request="false"' in told, until) if told else None
 
 
-def ask_restoration(s3: S3, bucket: str, key: str, days: int) -> bool:
-    """Ask for a copy for so many days by the Standard retrieval; False where S3 is at it already. Of one that is there
-    already S3 puts off the end. Raises AwsError: NoSuchKey where it is gone, InvalidObjectState where it is in no
-    archive."""
+def ask_restoration(s3: S3, bucket: str, key: str, days: int) -> str | None:
+    """Ask for a copy for so many days by the Standard retrieval; returns the id of the request, None where S3 is at it
+    already. Of a copy that is there S3 puts off the end. Raises AwsError: NoSuchKey where the object is gone,
+    InvalidObjectState where it is in no archive."""
     tier = "<GlacierJobParameters><Tier>Standard</Tier></GlacierJobParameters>"
     body = f'<RestoreRequest xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Days>{days}</Days>{tier}</RestoreRequest>'
     try:
-        s3.ask(
+        answer = s3.ask(
             "s3:RestoreObject",
             bucket,
             key,
@@ -51,6 +58,6 @@ def ask_restoration(s3: S3, bucket: str, key: str, days: int) -> bool:
         )
     except AwsError as error:
         if error.code == "RestoreAlreadyInProgress":
-            return False
+            return None
         raise
-    return True
+    return request_id(answer)

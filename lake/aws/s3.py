@@ -123,7 +123,8 @@ class S3:
         if not size.isdecimal():
             raise malformed(answer, "the answer does not state the object's size", "s3:HeadObject", target)
         modified_at = _modified_at(answer, "s3:HeadObject", target)
-        return ObjectSummary(key, int(size), modified_at, bare_etag(answer.headers.get("etag", "")))
+        storage_class = answer.headers.get("x-amz-storage-class", "")
+        return ObjectSummary(key, int(size), modified_at, bare_etag(answer.headers.get("etag", "")), storage_class)
 
     def put(self, bucket: str, key: str, data: bytes, *, encryption_key: str = "") -> ObjectWrite:
         """Write an object where none is (If-None-Match: *); nothing is ever overwritten. At most 5 GiB.

@@ -131,7 +131,7 @@ class StoredLog:
 
 def is_of_one_object(error: AwsError) -> bool:
     """Whether S3 refused what was asked for, and trying again would not help; others may be had all the same."""
-    return error.is_access_denied or error.code in {"NoSuchKey", ARCHIVED} or error.code.startswith("KMS.")
+    return error.is_access_denied or error.code in {"NoSuchKey", "NotFound", ARCHIVED} or error.code.startswith("KMS.")
 
 
 def is_same(log: StoredLog, found: LogObject, original: StoredLog, there: LogObject) -> bool:

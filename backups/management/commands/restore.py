@@ -184,7 +184,7 @@ def _plan_as_text(document: TableRestoreJson | TablesRestoreJson, of: str) -> It
         yield from plan_in_words(plan)
         took = f" All of it takes about {plan['seconds']:,} s, as before." if plan["seconds"] is not None else ""
         yield f"  Objects: {plan['objects']:,}, of about {plan['bytes']:,} bytes."
-        yield f"  {'Retrieval costs' if plan['archived'] else 'Writing and listing cost'} ${plan['cost']}.{took}"
+        yield f"  Requests cost ${plan['cost']}{', with the retrieval' if plan['archived'] else ''}.{took}"
 
 
 def _ways(job: RestoreJob) -> Iterator[str]:

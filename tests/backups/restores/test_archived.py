@@ -9,7 +9,11 @@ import pytest
 from django.urls import reverse
 
 from backups.restores import archived, path_contents
+from backups.restores.many import plan_restores, restore_many
+from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
+from dashboard.jobs.context import JobCancelled
+from dashboard.jobs.models import Job
 from lake.aws import copying
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -59,7 +63,21 @@ def let_s3_answer(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str])
     monkeypatch.setattr(S3, "ask", asked)
 
 
-def test_what_is_archived_is_asked_for_and_restored_by_the_next_plan(table, capsys):
+def let_s3_say(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
+    """Let S3 say this of what it has restored, as while it is at it; None once it has taken its copy back."""
+    whole = S3.ask
+
+    def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
+        answer = whole(self, operation, bucket, key, **more)
+        if operation != "s3:HeadObject" or "x-amz-restore" not in answer.headers:
+            return answer
+        headers = {name: value for name, value in answer.headers.items() if name.lower() != "x-amz-restore"}
+        return replace(answer, headers=headers if said is None else {**headers, "x-amz-restore": said})
+
+    monkeypatch.setattr(S3, "ask", asked)
+
+
+def test_what_is_archived_is_asked_for_and_restored_by_the_next_plan(table, capsys, monkeypatch):
     first, second, *_ = data_files(table)
     archive(table, first)
     archive(table, second, "DEEP_ARCHIVE")
@@ -68,41 +86,31 @@ def test_what_is_archived_is_asked_for_and_restored_by_the_next_plan(table, caps
     assert (told["refused"], told["plan"]["archived"], told["plan"]["objects"]) == ("", 2, 2)
     assert told["plan"]["title"] == "Ask S3 for the archived objects of version 5"
     assert [call["operation"] for call in told["plan"]["calls"]] == ["s3:RestoreObject", "s3:RestoreObject"]
-    assert "2 of 6 objects lie in an archive" in told["plan"]["consequences"][0]
+    assert "Of 6 objects that are needed S3 is asked for 2" in told["plan"]["consequences"][0]
     assert "within 12 hours" in told["plan"]["consequences"][1]
     assert set(restorations(table).values()) == {""}
     asked = apply(capsys, table)
     assert (asked["refused"], asked["job"]["state"], asked["job"]["verified"]) == (NOT_YET, "succeeded", None)
+    assert (asked["job"]["kind"], len(asked["job"]["aws_request_ids"])) == ("ask-archive", 2)
     assert all("expiry-date" in said for said in restorations(table).values())
     assert everything(table.backup.lake, table.backup.source) == before
     restored = apply(capsys, table)
     assert (restored["refused"], restored["plan"]["archived"]) == ("", 0)
     assert table.rows(f"s3a://{table.backup.source}/restored/t-5") == list(range(6))
-
-
-def let_s3_take_hours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let S3 say of what it has restored that it is still at it, as it does for hours."""
-    whole = S3.ask
-
-    def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
-        answer = whole(self, operation, bucket, key, **more)
-        if operation != "s3:HeadObject" or "x-amz-restore" not in answer.headers:
-            return answer
-        return replace(answer, headers={**answer.headers, "x-amz-restore": 'ongoing-request="true"'})
-
-    monkeypatch.setattr(S3, "ask", asked)
+    let_s3_say(monkeypatch, None)
+    assert apply(capsys, table)["refused"] == "", "what was copied is not asked for again"
 
 
 def test_while_s3_is_at_it_nothing_is_asked_or_copied(table, capsys, monkeypatch):
     first, second, *_ = data_files(table)
     archive(table, first)
     assert apply(capsys, table)["refused"] == NOT_YET
-    let_s3_take_hours(monkeypatch)
+    let_s3_say(monkeypatch, 'ongoing-request="true"')
     told = apply(capsys, table)
     assert (told["refused"], told["job"]) == ("Nothing was restored: see above.", None)
-    assert f"1 are not there yet, such as s3a://{table.backup.vault}/{first}" in told["refusal"]["reason"]
+    assert f"not restored 1 of 1 object yet, such as s3a://{table.backup.vault}/{first}" in told["refusal"]["reason"]
     archive(table, second)
-    assert "S3 was asked for 1 more before" in restore(capsys, table.uri)["plan"]["consequences"][0]
+    assert "It is still at 1 more." in restore(capsys, table.uri)["plan"]["consequences"][0]
     monkeypatch.undo()
     open_by_deltalake(monkeypatch, table.backup)
     assert apply(capsys, table)["refused"] == NOT_YET
@@ -114,7 +122,9 @@ def test_a_version_is_opened_only_when_all_of_it_can_be_read_and_says_until_when
     assert apply(capsys, table, "--instant")["refused"] == NOT_YET
     told = apply(capsys, table, "--instant")
     assert told["refused"] == ""
-    assert "1 object of it lie in an archive, and S3 keeps its copies of them until" in told["plan"]["consequences"][-1]
+    page = signed_in(Role.VIEWER).get(Job.objects.filter(kind="restore-table").latest("created_at").result["shown_at"])
+    assert "S3 keeps readable until" in flat(page)
+    assert "What is archived of it, 1 object, S3 keeps readable until" in told["plan"]["consequences"][-1]
 
 
 def test_in_place_only_what_is_not_there_is_asked_for_and_nobody_has_to_pause(table, capsys, monkeypatch):
@@ -140,39 +150,57 @@ def test_what_s3_is_at_already_is_no_failure_and_what_it_denies_is_one(table, ca
     let_s3_answer(monkeypatch, lambda key: "RestoreAlreadyInProgress" if key == first else "")
     told = apply(capsys, table)
     assert (told["refused"], told["job"]["state"]) == (NOT_YET, "succeeded")
-    assert "S3 was asked for 1 object of GLACIER." in told["job"]["message"]
+    assert told["job"]["calls"][0]["sentence"] == "S3 was asked for 2 objects of GLACIER."
+    assert told["job"]["message"].startswith("Nothing is restored yet: S3 was asked for 2 objects in an archive.")
     let_s3_answer(monkeypatch, lambda key: "AccessDenied" if key == first else "")
     assert "s3:RestoreObject" in apply(capsys, table)["refused"]
 
 
 def test_an_object_that_left_its_archive_after_the_plan_stops_it(table, capsys, monkeypatch):
     archive(table, data_files(table)[0])
-    let_s3_answer(monkeypatch, lambda _: "InvalidObjectState")
-    assert "is not in GLACIER any more. Plan again." in apply(capsys, table)["refused"]
+    for code in ("InvalidObjectState", "NoSuchKey"):
+        let_s3_answer(monkeypatch, lambda _, code=code: code)
+        assert "is not in GLACIER any more, or its endpoint has no archive." in apply(capsys, table)["refused"]
+        monkeypatch.undo()
 
 
 def test_what_s3_has_archived_again_meanwhile_stops_the_copy(table, capsys, monkeypatch):
-    def refused(_: S3, one: copying.Copy) -> str:
-        raise AwsError("InvalidObjectState", "it said", "", "s3:CopyObject", "", one.target)
+    def late(s3: S3, one: copying.Copy) -> str:
+        archive(table, one.source_key)
+        return copy(s3, one)
 
-    monkeypatch.setattr("backups.restores.copying.copy_object", refused)
+    copy = copying.copy_object
+    monkeypatch.setattr("backups.restores.copying.copy_object", late)
     assert "lies in an archive now, or in an archive tier" in apply(capsys, table)["refused"]
+
+
+def test_a_restore_point_that_is_archived_itself_says_what_to_have_restored(table, capsys):
+    archive(table, table.point.proof.removeprefix(f"s3a://{table.backup.vault}/"))
+    reason = restore(capsys, table.uri)["refusal"]["reason"]
+    assert reason.startswith(f"{table.point.proof.replace('s3a', 's3')} lies in an archive")
+    many = restore(capsys, "--plan", "warehouse-daily")["restores"][0]
+    assert many["refusal"]["reason"] == reason
 
 
 def test_only_so_many_objects_are_asked_for(table, capsys, monkeypatch):
     for key in data_files(table)[:2]:
         archive(table, key)
     monkeypatch.setattr(archived, "MOST_FILES", 1)
-    assert "has 2 objects in the archive GLACIER" in restore(capsys, table.uri)["refusal"]["reason"]
+    assert "has 2 objects in an archive, and at most 1 are" in restore(capsys, table.uri)["refusal"]["reason"]
+    for key in data_files(table)[:2]:
+        ask = {"Bucket": table.backup.vault, "Key": key, "RestoreRequest": {"Days": 2}}
+        table.backup.boto().restore_object(**ask)
+    assert restore(capsys, table.uri)["refusal"] is None
 
 
 def test_of_many_tables_those_that_are_archived_wait_and_the_others_are_restored(table, capsys):
     archive(table, data_files(table)[0])
     told = restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")
     assert told["refused"] == "1 of 1 table that fit were not restored: see above."
-    assert [one["state"] for one in told["job"]["outcomes"]] == ["waiting"]
+    assert [one["state"] for one in told["job"]["outcomes"]] == ["asked"]
     assert told["plan"]["calls"][0]["says"].endswith("asks S3 for 1 object in an archive first")
-    assert "Of 1 table S3 is asked for archived objects first" in told["plan"]["consequences"][1]
+    assert told["plan"]["title"] == "Ask S3 for what is archived of 1 table"
+    assert "restores none of these tables yet" in told["plan"]["consequences"][1]
     assert restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")["refused"] == ""
 
 
@@ -182,15 +210,68 @@ def test_the_page_says_that_nothing_is_restored_yet(table):
     plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
     planned = done("plan-restore")
     page = flat(operator.get(plan))
-    assert "Nothing is restored yet: S3 is asked for 1 archived object first." in page
+    assert "It cannot be restored yet: S3 has to be asked for 1 archived object first." in page
     assert "Retrieval costs" in page
     assert "It can be restored now" not in page
     operator.post(plan, {"digest": planned.result["plan"]["digest"]})
-    job = done("restore-table")
+    job = done("ask-archive")
     assert "Plan again then" in flat(operator.get(reverse("job", args=[job.pk])))
     page = flat(operator.get(plan))
     assert "This plan has led to" in page
     assert "can be written to" not in page
     many = operator.post(reverse("backup-plan-restore", args=["warehouse-daily"]), {"which": "newest"})["Location"]
     done("plan-restores")
-    assert "1 table can be restored now" in flat(operator.get(many))
+    assert "1 table can be restored now." in flat(operator.get(many))
+
+
+def test_the_page_of_many_tells_those_that_wait_from_those_that_do_not(table):
+    archive(table, data_files(table)[0])
+    operator = signed_in(Role.OPERATOR)
+    many = operator.post(reverse("backup-plan-restore", args=["warehouse-daily"]), {"which": "newest"})["Location"]
+    planned = done("plan-restores")
+    page = flat(operator.get(many))
+    assert "0 tables can be restored now, 1 when S3 has what is archived." in page
+    assert "opened by Spark" not in page
+    for one in planned.result["restores"]:
+        del one["archived"]  # as releases before had it
+    planned.save()
+    assert "1 table can be restored now." in flat(operator.get(many))
+
+
+def test_what_was_restored_for_too_short_a_time_is_asked_for_again_with_the_rest(table, capsys):
+    first, second, *_ = data_files(table)
+    for key, storage_class, days in ((first, "GLACIER", 0), (second, "DEEP_ARCHIVE", 3)):
+        archive(table, key, storage_class)
+        ask = {"Bucket": table.backup.vault, "Key": key, "RestoreRequest": {"Days": days}}
+        table.backup.boto().restore_object(**ask)
+    assert restore(capsys, table.uri)["plan"]["archived"] == 0
+    archive(table, data_files(table)[2], "DEEP_ARCHIVE")
+    calls = restore(capsys, table.uri)["plan"]["calls"]
+    assert [call["says"].split(" of ")[0] for call in calls] == ["Asks S3 to restore 1 object"] * 2
+
+
+def test_a_stop_while_s3_is_asked_says_so(table, monkeypatch):
+    for key in data_files(table)[:3]:
+        archive(table, key)
+    plan = table.backup.plan
+    job = plan_restores(Actor.command(), plan, "", to="", here=True)
+
+    def stopped(*_: Any) -> None:
+        raise JobCancelled
+
+    monkeypatch.setattr(archived, "ask_restoration", stopped)
+    ended = restore_many(Actor.command(), plan, job, job.result["plan"]["digest"], here=True)
+    assert ended.state == "cancelled"
+    assert "S3 may have been asked for some of what is archived" in ended.result["outcomes"][0]["sentence"]
+
+
+def test_a_file_that_goes_while_s3_is_asked_leaves_its_table_out(table, capsys, monkeypatch):
+    archive(table, data_files(table)[0])
+    read = archived.read_restoration
+
+    def late(s3: S3, bucket: str, key: str) -> Any:
+        table.backup.lake.delete(bucket, key)
+        return read(s3, bucket, key)
+
+    monkeypatch.setattr(archived, "read_restoration", late)
+    assert "NotFound" in restore(capsys, "--plan", "warehouse-daily")["restores"][0]["refusal"]["reason"]

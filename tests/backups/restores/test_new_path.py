@@ -191,7 +191,7 @@ def test_a_copy_of_another_size_is_not_made_over(table, capsys, monkeypatch):
         apply(capsys, table)
     key = next(key for key in below(table) if key.endswith(".parquet"))
     table.backup.lake.put(table.backup.source, key, b"of somebody else")
-    assert f"{key} has another size. Nothing is overwritten" in apply(capsys, table)["refused"]
+    assert f"{key} has another size. Nothing is overwritten" in refusal(capsys, table, to(table))
     assert below(table)[key] == b"of somebody else"
 
 
@@ -320,7 +320,10 @@ def test_a_table_whose_log_names_files_in_full_is_opened_and_not_copied(backup, 
     backup.put_both(objects)
     [point] = proven(copied_run(backup)).points.all()
     assert "names 1 object in full" in restore(capsys, str(point.pk))["refusal"]["reason"]
-    assert restore(capsys, str(point.pk), "--instant")["refusal"] is None
+    assert restore(capsys, str(point.pk), "--instant")["plan"]["archived"] == 0
+    data = backup.lake.get(backup.vault, f"pool/{file}")
+    backup.boto().put_object(Bucket=backup.vault, Key=f"pool/{file}", Body=data, StorageClass="GLACIER")
+    assert restore(capsys, str(point.pk), "--instant")["plan"]["archived"] == 1
 
 
 def test_only_so_many_files_are_copied_by_one_process(table, capsys, monkeypatch):
