@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -12,15 +13,19 @@ from backups.restores import archived, path_contents
 from backups.restores.many import plan_restores, restore_many
 from dashboard.accounts.actor import Actor
 from dashboard.accounts.roles import Role
+from dashboard.audit.models import AuditEntry
 from dashboard.jobs.context import JobCancelled
 from dashboard.jobs.models import Job
 from lake.aws import copying
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from tests.backups.restores.restoring import Table, everything, open_by_deltalake, restore
+from tests.backups.restores.test_many import shop
 from tests.backups.restores.test_pages import done, start
 from tests.builders.people import signed_in
 from tests.dashboard.web.markup import flat
+
+__all__ = ["shop"]
 
 pytestmark = pytest.mark.django_db
 NOT_YET = "Nothing is restored yet: plan again when S3 has what is archived."
@@ -238,16 +243,17 @@ def test_the_page_of_many_tells_those_that_wait_from_those_that_do_not(table):
     assert "1 table can be restored now." in flat(operator.get(many))
 
 
-def test_what_was_restored_for_too_short_a_time_is_asked_for_again_with_the_rest(table, capsys):
-    first, second, *_ = data_files(table)
-    for key, storage_class, days in ((first, "GLACIER", 0), (second, "DEEP_ARCHIVE", 3)):
-        archive(table, key, storage_class)
-        ask = {"Bucket": table.backup.vault, "Key": key, "RestoreRequest": {"Days": days}}
-        table.backup.boto().restore_object(**ask)
+@pytest.mark.parametrize(("hours", "asked"), [(6, 1), (4, 3)])
+def test_what_ends_before_the_rest_can_be_there_is_asked_for_again_with_it(table, capsys, monkeypatch, hours, asked):
+    *restored, lacking = data_files(table)[:3]
+    for key in restored:
+        archive(table, key)
+    assert apply(capsys, table)["refused"] == NOT_YET
+    ends = format_datetime(datetime.now(UTC) + timedelta(hours=hours), usegmt=True)
+    let_s3_say(monkeypatch, f'ongoing-request="false", expiry-date="{ends}"')
     assert restore(capsys, table.uri)["plan"]["archived"] == 0
-    archive(table, data_files(table)[2], "DEEP_ARCHIVE")
-    calls = restore(capsys, table.uri)["plan"]["calls"]
-    assert [call["says"].split(" of ")[0] for call in calls] == ["Asks S3 to restore 1 object"] * 2
+    archive(table, lacking)
+    assert restore(capsys, table.uri)["plan"]["archived"] == asked
 
 
 def test_a_stop_while_s3_is_asked_says_so(table, monkeypatch):
@@ -275,3 +281,13 @@ def test_a_file_that_goes_while_s3_is_asked_leaves_its_table_out(table, capsys, 
 
     monkeypatch.setattr(archived, "read_restoration", late)
     assert "NotFound" in restore(capsys, "--plan", "warehouse-daily")["restores"][0]["refusal"]["reason"]
+
+
+def test_s3_is_asked_before_the_first_table_is_copied(shop, capsys):
+    data = next(key for key, _ in shop.backup.lake.list(shop.backup.vault, "pool/stock/part"))
+    put = {"Bucket": shop.backup.vault, "Key": data, "Body": shop.backup.lake.get(shop.backup.vault, data)}
+    shop.backup.boto().put_object(**put, StorageClass="GLACIER")
+    told = restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")
+    assert told["plan"]["title"].endswith("2 tables to paths of their own and ask S3 for what is archived of 1 table")
+    assert [one["state"] for one in told["job"]["outcomes"]] == ["asked", "done", "done"]
+    assert AuditEntry.objects.get(target_label=shop.uri("stock"), target_type="restore-point").outcome == "done"

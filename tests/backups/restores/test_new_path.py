@@ -316,13 +316,15 @@ def test_a_table_whose_log_names_files_in_full_is_opened_and_not_copied(backup, 
     file = next(key for key in objects if key.endswith(".parquet"))
     row = f'"path":"{file.removeprefix("t/")}"'.encode()
     assert row in objects[commit]
-    objects[commit] = objects[commit].replace(row, f'"path":"s3a://{backup.source}/{file}"'.encode())
+    elsewhere = file.replace("t/", "other/", 1)
+    objects[elsewhere] = objects.pop(file)
+    objects[commit] = objects[commit].replace(row, f'"path":"s3a://{backup.source}/{elsewhere}"'.encode())
     backup.put_both(objects)
     [point] = proven(copied_run(backup)).points.all()
     assert "names 1 object in full" in restore(capsys, str(point.pk))["refusal"]["reason"]
     assert restore(capsys, str(point.pk), "--instant")["plan"]["archived"] == 0
-    data = backup.lake.get(backup.vault, f"pool/{file}")
-    backup.boto().put_object(Bucket=backup.vault, Key=f"pool/{file}", Body=data, StorageClass="GLACIER")
+    put = {"Bucket": backup.vault, "Key": f"pool/{elsewhere}", "Body": objects[elsewhere]}
+    backup.boto().put_object(**put, StorageClass="GLACIER")
     assert restore(capsys, str(point.pk), "--instant")["plan"]["archived"] == 1
 
 
