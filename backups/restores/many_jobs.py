@@ -146,14 +146,14 @@ def _made(plan: Plan, params: PlanManyParams, rows: Sequence[PlannedTable], foun
     title = " and ".join(titles)
     said = [f"{as_of} {found}", *([going_on] if ready else [])]
     if asking:
-        said.append(f"S3 is asked for {of}, and restores none of these tables yet: plan again when it has the objects.")
+        said.append(f"S3 is asked for {of}, of which nothing is restored yet: plan again when it has the objects.")
     return ChangePlan(
         RESTORE_MANY_KIND, plan.name, title[:1].upper() + title[1:], (), consequences=tuple(said), rests_on=digests
     )
 
 
 def _call(one: PlannedTable, plan: PlanDocument) -> CallDocument:
-    to = f"asks S3 for {objects(one['archived'])} in an archive first" if one["archived"] else f"to {one['to']}"
+    to = f"for which S3 is asked for {objects(one['archived'])} first" if one["archived"] else f"to {one['to']}"
     return {
         "operation": f"{objects(one['objects'])}, about {one['size']:,} bytes",
         "says": f"{one['table']} at version {one['version']:,}, {to}",

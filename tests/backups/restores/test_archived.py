@@ -203,9 +203,9 @@ def test_of_many_tables_those_that_are_archived_wait_and_the_others_are_restored
     told = restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")
     assert told["refused"] == "1 of 1 table that fit were not restored: see above."
     assert [one["state"] for one in told["job"]["outcomes"]] == ["asked"]
-    assert told["plan"]["calls"][0]["says"].endswith("asks S3 for 1 object in an archive first")
+    assert told["plan"]["calls"][0]["says"].endswith("at version 5, for which S3 is asked for 1 object first")
     assert told["plan"]["title"] == "Ask S3 for what is archived of 1 table"
-    assert "restores none of these tables yet" in told["plan"]["consequences"][1]
+    assert "of which nothing is restored yet" in told["plan"]["consequences"][1]
     assert restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")["refused"] == ""
 
 
