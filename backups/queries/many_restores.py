@@ -87,14 +87,15 @@ def _plan(planned: Job) -> RestorePlan | None:
     rows, plan = tables_of(planned), result.get("plan")
     if not plan:
         return None
-    seconds = [one["seconds"] for one in rows if one["seconds"] is not None]
+    ready = [one["seconds"] for one in rows if not one.get("archived")]
+    seconds = [one for one in ready if one is not None]
     return {
         **plan,
         "archived": sum(one.get("archived", 0) for one in rows),
         "objects": sum(one["objects"] for one in rows),
         "bytes": sum(one["size"] for one in rows),
         "cost": str(sum((Decimal(one["usd"]) for one in rows), Decimal(0))),
-        "seconds": sum(seconds) if len(seconds) == len(rows) else None,
+        "seconds": sum(seconds) if len(seconds) == len(ready) > 0 else None,
     }
 
 

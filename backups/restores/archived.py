@@ -1,6 +1,6 @@
 """What of a version lies in an archive of S3: it is asked for by a plan of its own, and restored by the next one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,6 +19,8 @@ from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
 from lake.points.reading import FileCopy, NotRestorable, RestorableVersion
 
 HEADS_AT_ONCE = 16
+LEAST_LEFT = timedelta(hours=1)
+"""For which a copy of S3's has to be there yet, so that it is read before it goes."""
 KEPT_DAYS = 7
 """For which S3 keeps what it restored from an archive."""
 MOST_HOURS = {"GLACIER": 5, "DEEP_ARCHIVE": 12}
@@ -56,13 +58,13 @@ class AskArchive(LakeCall):
         )
 
     def send(self, sending: Sending) -> Answer:
-        for _ in at_once(sending, AT_ONCE, partial(self._ask, sending), self.files):
-            pass
-        if not sending.taken:
+        asked = sum(at_once(sending, AT_ONCE, partial(self._ask, sending), self.files))
+        if not asked:
             return already(f"S3 is at what was asked for of {self.storage_class}.")
-        return done(f"S3 was asked for {objects(len(self.files))} of {self.storage_class}.")
+        return done(f"S3 was asked for {objects(asked)} of {self.storage_class}.")
 
-    def _ask(self, sending: Sending, one: FileCopy) -> None:
+    def _ask(self, sending: Sending, one: FileCopy) -> bool:
+        """False where S3 is at it already."""
         try:
             request_id = ask_restoration(sending.lake.s3, self.backup.bucket, one.key, KEPT_DAYS)
         except AwsError as error:
@@ -73,6 +75,7 @@ class AskArchive(LakeCall):
             raise Stop(told, "Moved") from error
         if request_id is not None and not sending.taken:  # of many thousand requests one is kept
             sending.took(request_id)
+        return request_id is not None
 
 
 def asked_by(plan: ChangePlan) -> list[AskArchive]:
@@ -92,9 +95,10 @@ def asking_first(
     with ThreadPoolExecutor(HEADS_AT_ONCE) as pool:
         seen = list(pool.map(lambda one: read_restoration(s3, bucket, one.key), archived))
     both = list(zip(archived, seen, strict=True))
-    lacking = [one for one, restoration in both if restoration is None]
     coming = [one for one, restoration in both if restoration and not restoration.is_there]
     ends = {one: restoration.until for one, restoration in both if restoration and restoration.until}
+    soon = now + LEAST_LEFT
+    lacking = [one for one, restoration in both if restoration is None or ends.get(one, soon) < soon]
     if len(lacking) > MOST_FILES:
         raise NotRestorable(
             f"Version {version:,} has {objects(len(lacking))} in an archive, and at most {MOST_FILES:,} are asked for: "
@@ -102,7 +106,7 @@ def asking_first(
         )
     if lacking:
         over_before = now + timedelta(hours=_hours(lacking))  # S3 puts off the end of what it was asked for again
-        asked = (*lacking, *(one for one, until in ends.items() if until < over_before))
+        asked = (*lacking, *(one for one, until in ends.items() if soon <= until < over_before))
         return _plan_asking(found, asked, len(files), len(coming), backup_key)
     if coming:
         raise NotRestorable(
@@ -110,37 +114,36 @@ def asking_first(
             f"{objects(len(archived))} yet, such as s3a://{bucket}/{coming[0].key}. A Standard retrieval typically "
             f"takes up to {_hours(coming)} hours; S3 does not say when it began. Plan again later."
         )
-    if not ends:
-        return plan
-    until = (
-        f"What is archived of it, {objects(len(archived))}, S3 keeps readable until {in_words(min(ends.values()))}: "
-        "then it has to be asked again before all of it can be read."
-    )
-    return replace(plan, consequences=(*plan.consequences, until))
+    return replace(plan, consequences=(*plan.consequences, *_of_archives(files, ends)))
+
+
+def _of_archives(files: Sequence[FileCopy], ends: Mapping[FileCopy, datetime]) -> Iterator[str]:
+    if ends:
+        yield (
+            f"What is archived of it in the backup, {objects(len(ends))}, can be read until "
+            f"{in_words(min(ends.values()))}: afterwards S3 has to be asked again."
+        )
+    if tiered := sum(one.storage_class == "INTELLIGENT_TIERING" for one in files):
+        yield (
+            f"Whether what is in Intelligent-Tiering, {objects(tiered)}, is in an archive tier, where nothing reads "
+            "it, is not known: no listing tells."
+        )
 
 
 def _plan_asking(
     found: RestorableVersion, asked: Sequence[FileCopy], needed: int, coming: int, backup_key: str
 ) -> ChangePlan:
-    of_class = {name: tuple(one for one in asked if one.storage_class == name) for name in ARCHIVE_CLASSES}
-    calls = tuple(
-        AskArchive(backup=found.point.place, backup_key=backup_key, storage_class=name, files=files)
-        for name, files in of_class.items()
-        if files
-    )
-    title = f"Ask S3 for the archived objects of version {found.state.version:,}"
-    return plan_of(found, title, calls, _of_asking(asked, needed, coming))
-
-
-def _of_asking(asked: Sequence[FileCopy], needed: int, coming: int) -> Iterator[str]:
-    yield (
+    place, classes = found.point.place, sorted({one.storage_class for one in asked})
+    files = {name: tuple(one for one in asked if one.storage_class == name) for name in classes}
+    ask = partial(AskArchive, backup=place, backup_key=backup_key)
+    calls = tuple(ask(storage_class=name, files=of_class) for name, of_class in files.items())
+    said = (
         f"Nothing is restored by this yet. Of {objects(needed)} that are needed S3 is asked for {len(asked):,}, as "
-        f"nothing reads or copies what is archived.{f' It is still at {coming:,} more.' if coming else ''}"
-    )
-    yield (
+        f"nothing reads or copies what is archived.{f' It is still at {coming:,} more.' if coming else ''}",
         f"By its Standard retrieval S3 typically has them within {_hours(asked)} hours, and keeps them for {KEPT_DAYS} "
-        "days. Plan again then: the plan says whether all is there. Neither the objects nor their storage class change."
+        "days. Plan again then: the plan says if all is there. Neither the objects nor their storage class change.",
     )
+    return plan_of(found, f"Ask S3 for the archived objects of version {found.state.version:,}", calls, iter(said))
 
 
 def _hours(files: Sequence[FileCopy]) -> int:

@@ -4,12 +4,11 @@ Each may be sent twice, and each is refused where a writer has come between.
 """
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from backups.restores.calls import WriteLog, listed, objects
+from backups.restores.calls import WriteLog, at_once, listed, objects
 from backups.restores.copying import AT_ONCE, CopyFiles
 from backups.restores.path_contents import CLOSED
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done, table_arn
@@ -186,10 +185,9 @@ class RemoveLog(LakeCall):
             if name not in kept or kept[name].size != one.size:
                 raise Stop(f"{LOG}{name} is not set aside. Nothing was removed.", "NotKept")
         commits = sorted(name for name in there if parse_name(name).kind is NameKind.COMMIT)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            for part in (there.keys() - commits, commits[:1], commits[1:]):
-                for _ in pool.map(partial(self._delete, sending), [there[name] for name in part]):
-                    sending.check_cancelled()
+        for part in (there.keys() - commits, commits[:1], commits[1:]):
+            for _ in at_once(sending, AT_ONCE, partial(self._delete, sending), [there[name] for name in part]):
+                pass
         said = f"{objects(len(there))} removed; copies lie in {self.aside.uri}."
         return done(said) if there else already("The log had been removed already.")
 

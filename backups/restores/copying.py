@@ -9,12 +9,11 @@ from functools import partial
 
 from backups.restores.calls import WriteLog, at_once, listed, objects
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
-from lake.aws.archives import NOT_READABLE
 from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
 from lake.points.copies import LOG
 from lake.points.reading import FileCopy
 
@@ -94,7 +93,8 @@ class CopyFiles(LakeCall):
         """Whether a file needs no copy. Raises Stop where it may not be copied over what is there."""
         if found.size != one.size:
             raise Stop(f"{self.log.table.below(one.path).uri} has another size. {self.log.instead}", "Occupied")
-        return found.etag == one.etag  # that of parts, or under a key, says nothing of the bytes: it is copied again
+        # An ETag of parts, or under a key, says nothing of the bytes, and what is archived is not read: copied again.
+        return found.etag == one.etag and found.storage_class not in ARCHIVE_CLASSES
 
     def there(self, s3: S3) -> dict[str, ObjectSummary]:
         """What of this restore lies at the path, by paths below it. Raises Stop where anything else does."""
@@ -125,7 +125,7 @@ class CopyFiles(LakeCall):
             etag = (copy_object if one.size <= COPY_LIMIT else copy_in_parts)(sending.lake.s3, copy)
         except AwsError as error:
             where = f"s3a://{copy.source_bucket}/{copy.source_key}"
-            if error.code in NOT_READABLE:
+            if error.is_archived:
                 raise Stop(
                     f"{where} lies in an archive now, or in an archive tier of Intelligent-Tiering. Plan again: of a "
                     "tier, when S3 has restored it (RestoreObject without days).",

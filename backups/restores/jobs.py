@@ -57,7 +57,6 @@ from dashboard.jobs.context import JobContext, JobFailed
 from dashboard.jobs.models import Job, JobState
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
-from lake.aws.archives import NOT_READABLE
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.backup.objects import POINTS, place_of
@@ -97,30 +96,26 @@ def planned(lake: Lake, point: RestorePoint, params: PlanRestoreParams, job: Job
             found = read_version(lake.s3, kept, version, pool)
             to = _target(lake, found, params)
             plan = _plan(lake, point, found, to, params)
-    except (NotRestorable, AwsError) as error:
+    except NotRestorable as error:
         reason = str(error)
-        if isinstance(error, AwsError):
-            if error.code not in NOT_READABLE:
-                raise
-            reason = (
-                f"{error.target} lies in an archive, and with it how the table is restored. Have S3 restore all below "
-                f"{POINTS} of the backup (RestoreObject), and leave that prefix out of what archives the backup."
-            )
-        said = refused(point.table, reason, kind_of(params), version)
-        return cast("PlanRestoreResult", planned_result(said, read_at, lake.requests.total))
-    made = planned_result(plan, read_at, lake.requests.total)
-    return cast("PlanRestoreResult", {**made, **_told(job, point, found, plan, to)})
+    except AwsError as error:
+        if not (error.is_archived and POINTS in error.target):
+            raise
+        reason = (
+            f"{error.target} lies in an archive, and with it how the table is restored. Have S3 restore all below "
+            f"{POINTS} of the backup (RestoreObject), and leave that prefix out of what archives the backup."
+        )
+    else:
+        made = planned_result(plan, read_at, lake.requests.total)
+        return cast("PlanRestoreResult", {**made, **_told(job, point, found, plan, to)})
+    said = refused(point.table, reason, kind_of(params), version)
+    return cast("PlanRestoreResult", planned_result(said, read_at, lake.requests.total))
 
 
 @job_kind(ASK_KIND, queue="aws", verb="backup.restore")
-def ask_archive(context: JobContext, params: RestoreParams) -> str:
-    """Ask S3 for what is archived of a version; restores nothing."""
-    return restore_table(context, params)
-
-
 @job_kind(RESTORE_KIND, queue="spark", verb="backup.restore")
 def restore_table(context: JobContext, params: RestoreParams) -> str:
-    """Restore one version; the result is a `RestoreResult`."""
+    """Restore one version, or ask S3 for what is archived of it, as it was planned; the result is a `RestoreResult`."""
     said = restore_version(context, params)
     context.result({"shown_at": reverse("backup-restore-plan", args=[params["point"], params["planned_by"]])})
     return said
@@ -277,45 +272,36 @@ def _table(found: RestorableVersion, to: TableUri | None) -> str:
 def _told(
     job: Job, point: RestorePoint, found: RestorableVersion, plan: ChangePlan, to: TableUri | None
 ) -> PlanRestoreResult:
-    if asked := asked_by(plan):
-        usd = (
-            retrieval(settings.BACKUP_PRICES, one.storage_class, len(one.files), one.size, KEPT_DAYS) for one in asked
-        )
-        return {
-            "document": found.point.uri,
-            "version": found.state.version,
-            "to": _table(found, to),
-            "archived": (number := sum(len(call.files) for call in asked)),
-            "objects": number,
-            "size": sum(call.size for call in asked),
-            "aside": "",
-            "usd": str(sum(usd, Decimal(0)).quantize(Decimal("0.000001"))),
-            "seconds": None,
-        }
-    copying = [call for call in plan.calls if isinstance(call, CopyFiles)]
+    asked, copying = asked_by(plan), [call for call in plan.calls if isinstance(call, CopyFiles)]
     files = [one for call in copying for one in call.lacking]
     large = [one.size for one in files if one.size > COPY_LIMIT]
     own = sum(bool(call.claim) for call in copying)  # and the commit off a coordinator
     own += sum(len(call.own) for call in plan.calls if isinstance(call, WriteLog))
-    number = len(found.log) + own + len(files) - len(large)
+    number, prices = len(found.log) + own + len(files), settings.BACKUP_PRICES
     items = lines(
-        settings.BACKUP_PRICES,
-        copies=number,
+        prices,
+        copies=number - len(large),
         large=len(large),
         large_bytes=sum(large),
         listed=found.state.files + 3 * len(files),
         uses_kms=bool(point.plan.encryption_key or point.plan.source_key),
     )
+    size = sum(one.size for one in found.log) + sum(one.size for one in files)
+    usd = sum((one.usd for one in items), Decimal(0))
+    if asked:
+        number, size = sum(len(call.files) for call in asked), sum(call.size for call in asked)
+        of_each = (retrieval(prices, one.storage_class, len(one.files), one.size, KEPT_DAYS) for one in asked)
+        usd = sum(of_each, Decimal(0)).quantize(Decimal("0.000001"))
     return {
         "document": found.point.uri,
         "version": found.state.version,
         "to": _table(found, to),
-        "archived": 0,
-        "objects": number + len(large),
-        "size": sum(one.size for one in found.log) + sum(one.size for one in files),
+        "archived": number if asked else 0,
+        "objects": number,
+        "size": size,
         "aside": next((call.log.table.uri for call in copying if isinstance(call, SetAside)), ""),
-        "usd": str(sum((one.usd for one in items), Decimal(0))),
-        "seconds": _likely_seconds(job, point, None if to is None else len(files)),
+        "usd": str(usd),
+        "seconds": None if asked else _likely_seconds(job, point, None if to is None else len(files)),
     }
 
 

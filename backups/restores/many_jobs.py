@@ -144,7 +144,7 @@ def _made(plan: Plan, params: PlanManyParams, rows: Sequence[PlannedTable], foun
     ready, of = len(digests) - asking, f"what is archived of {tables_in_words(asking)}"
     titles = ([f"{verb} {tables_in_words(ready)} {where}"] if ready else []) + ([f"ask S3 for {of}"] if asking else [])
     title = " and ".join(titles)
-    said = [f"{as_of} {found}", *([going_on] if ready else [])]
+    said = [f"{as_of} {found}", going_on] if ready else [found]
     if asking:
         said.append(f"S3 is asked for {of}, of which nothing is restored yet: plan again when it has the objects.")
     return ChangePlan(
@@ -171,7 +171,9 @@ def restore_tables(context: JobContext, params: RestoreManyParams) -> str:
     result: PlanManyResult = by.result
     context.result({"shown_at": _page(by.target_label, by.pk)})
     asking_first = sorted(result["restores"], key=lambda row: not row.get("archived"))  # S3 takes hours
-    return one_after_the_other(context, asking_first, "Restore", partial(_restored, context, params))
+    restores = any(row["plan"] and not row.get("archived") for row in asking_first)
+    act = "Restore" if restores else "Ask S3 for what is archived of"
+    return one_after_the_other(context, asking_first, act, partial(_restored, context, params))
 
 
 def _restored(context: JobContext, params: RestoreManyParams, row: PlannedTable) -> RestoredTable:

@@ -14,8 +14,6 @@ from lake.aws.answers import request_id
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 
-NOT_READABLE = frozenset({"InvalidObjectState", "ObjectNotInActiveTierError"})
-"""S3's codes of a read or a copy of an object that it has to restore first."""
 _EXPIRES = re.compile(r'expiry-date="([^"]+)"')
 
 
@@ -44,17 +42,12 @@ def ask_restoration(s3: S3, bucket: str, key: str, days: int) -> str | None:
     already. Of a copy that is there S3 puts off the end. Raises AwsError: NoSuchKey where the object is gone,
     InvalidObjectState where it is in no archive."""
     tier = "<GlacierJobParameters><Tier>Standard</Tier></GlacierJobParameters>"
-    body = f'<RestoreRequest xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Days>{days}</Days>{tier}</RestoreRequest>'
+    namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
+    body = f'<RestoreRequest xmlns="{namespace}"><Days>{days}</Days>{tier}</RestoreRequest>'.encode()
+    xml, query, target = {"Content-Type": "application/xml"}, {"restore": ""}, f"s3://{bucket}/{key}"
     try:
         answer = s3.ask(
-            "s3:RestoreObject",
-            bucket,
-            key,
-            method="POST",
-            query={"restore": ""},
-            headers={"Content-Type": "application/xml"},
-            body=body.encode(),
-            target=f"s3://{bucket}/{key}",
+            "s3:RestoreObject", bucket, key, method="POST", query=query, headers=xml, body=body, target=target
         )
     except AwsError as error:
         if error.code == "RestoreAlreadyInProgress":

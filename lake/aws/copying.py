@@ -50,8 +50,8 @@ class Copy:
 def copy_object(s3: S3, copy: Copy) -> str:
     """Copy by one CopyObject and return the new ETag; metadata and tags come along.
 
-    Raises AwsError: is_condition_failed where the source changed, NoSuchKey where it is gone, InvalidObjectState where
-    it is archived. S3 may tell of a failure in an answer with status 200, which is raised alike.
+    Raises AwsError: is_condition_failed where the source changed, NoSuchKey where it is gone, is_archived. S3 may tell
+    of a failure in an answer with status 200, which is raised alike.
     """
     headers = _source(s3, copy) | _kept_as(copy) | _tagged_as(copy)
     answer = _ask(s3, copy, "s3:CopyObject", method="PUT", headers=headers)

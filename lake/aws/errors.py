@@ -7,6 +7,7 @@ MISSING = frozenset(
     {"NoSuchBucket", "NoSuchKey", "NoSuchVersion", "ResourceNotFoundException", "TableNotFoundException"}
 )
 CONDITION_FAILED = frozenset({"ConditionalCheckFailedException", "ConditionalRequestConflict", "PreconditionFailed"})
+ARCHIVED = frozenset({"InvalidObjectState", "ObjectNotInActiveTierError"})
 THROTTLED = frozenset(
     {
         "BandwidthLimitExceeded",
@@ -79,6 +80,11 @@ class AwsError(Exception):
     @property
     def is_missing(self) -> bool:
         return self.code in MISSING
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether S3 has to restore the object from its archive before it reads or copies it."""
+        return self.code in ARCHIVED
 
     @property
     def is_condition_failed(self) -> bool:

@@ -16,8 +16,6 @@ from lake.delta.file_actions import LogUnreadable
 from lake.delta.listing import read_listing
 
 LOG = "_delta_log/"
-ARCHIVED = "InvalidObjectState"
-"""S3's code for an object that has to be restored from its archive first."""
 AT_ONCE = 64
 """Objects of a log that are in memory together."""
 REMEMBERED = 64 * 1024
@@ -117,11 +115,12 @@ class StoredLog:
         try:
             found = self.s3.get(self.bucket, self.folder + name)
         except AwsError as error:
-            if error.code == ARCHIVED and self.instead is not None:
+            if error.is_archived and self.instead is not None:
                 return self.instead.body(name)
-            if is_of_one_object(error):
-                return LogUnreadable(str(error))
-            raise
+            if not is_of_one_object(error):
+                raise
+            archived = f"{error.target} lies in an archive: have S3 restore it first (RestoreObject)."
+            return LogUnreadable(archived if error.is_archived else str(error))
         if found.etag and self.etag(name) not in ("", found.etag):
             return LogUnreadable(f"{name} was written anew after the log was listed.")
         if found.size <= REMEMBERED and len(self._read) < MOST_REMEMBERED:
@@ -131,7 +130,8 @@ class StoredLog:
 
 def is_of_one_object(error: AwsError) -> bool:
     """Whether S3 refused what was asked for, and trying again would not help; others may be had all the same."""
-    return error.is_access_denied or error.code in {"NoSuchKey", "NotFound", ARCHIVED} or error.code.startswith("KMS.")
+    is_gone = error.code in {"NoSuchKey", "NotFound"}
+    return error.is_access_denied or error.is_archived or is_gone or error.code.startswith("KMS.")
 
 
 def is_same(log: StoredLog, found: LogObject, original: StoredLog, there: LogObject) -> bool:

@@ -26,7 +26,7 @@ from lake.delta.facts import LogObject
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.point_log import PointLog
 from lake.delta.restorable import SizeOf
-from lake.points.copies import ARCHIVED, LOG, StoredLog, is_same
+from lake.points.copies import LOG, StoredLog, is_same
 from lake.points.table_actions import newest_actions
 
 FORMAT = 1
@@ -168,7 +168,7 @@ class Keeper:
             try:
                 copy_object(self.s3, copy) if found.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
             except AwsError as error:
-                if error.code != ARCHIVED or origin is log.instead:
+                if not error.is_archived or origin is log.instead:
                     raise
             else:
                 return

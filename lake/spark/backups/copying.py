@@ -14,7 +14,7 @@ from pyarrow import csv
 
 from lake.aws.access import Access
 from lake.aws.copying import Copy, copy_in_parts, copy_object
-from lake.aws.errors import AwsError
+from lake.aws.errors import ARCHIVED, AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
@@ -35,7 +35,7 @@ _STATUS = {
     "NoSuchKey": "404",
     "NoSuchBucket": "404",
     "PreconditionFailed": "412",
-    "InvalidObjectState": "403",
+    **dict.fromkeys(ARCHIVED, "403"),
     "SlowDown": "503",
     "InvalidRequest": "400",
 }

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lake.aws.errors import ARCHIVED
 from lake.spark.backups.copying import ALREADY
 from lake.spark.backups.encoding import bytes_of
 
@@ -144,7 +145,7 @@ def _of_failure(rows: Any) -> Any:
     code, status = rows["r_code"], rows["r_http_status"]
     return _case(
         (_any(_is_in(code, ("NoSuchKey", "NoSuchVersion", "NotFound")), pc.equal(status, "404")), "vanished"),
-        (pc.equal(code, "InvalidObjectState"), "archived"),
+        (_is_in(code, tuple(ARCHIVED)), "archived"),
         (_any(pc.equal(code, "PreconditionFailed"), pc.equal(status, "412")), "changed"),
         (_any(_is_in(code, ("AccessDenied", "AllAccessDisabled")), pc.equal(status, "403")), "denied"),
         other="failed",

@@ -115,10 +115,14 @@ class Table:
         return document_of(self.backup, self.point.proof)
 
     @property
-    def data_file(self) -> str:
-        """The key of a data file at the source, and below the backup."""
+    def data_files(self) -> list[str]:
+        """The keys of the data files at the source, and below the backup."""
         keys = [key for key, _ in self.backup.lake.list(self.backup.source, "t/")]
-        return next(key for key in keys if key.endswith(".parquet") and LOG not in key)
+        return [key for key in keys if key.endswith(".parquet") and LOG not in key]
+
+    @property
+    def data_file(self) -> str:
+        return self.data_files[0]
 
     def rows(self, to: str) -> list[int]:
         table = deltalake.DeltaTable(to, storage_options=options(self.backup))
@@ -129,3 +133,7 @@ class Table:
 def options(backup: Backup) -> dict[str, str]:
     keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
     return keys | {"AWS_ENDPOINT_URL": backup.lake.origin, "AWS_REGION": REGION}
+
+
+def apply(capsys: Any, table: Table, *words: str) -> Any:
+    return restore(capsys, str(table.point.pk), "--apply", "--here", *words)

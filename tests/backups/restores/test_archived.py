@@ -19,41 +19,33 @@ from dashboard.jobs.models import Job
 from lake.aws import copying
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
-from tests.backups.restores.restoring import Table, everything, open_by_deltalake, restore
-from tests.backups.restores.test_many import shop
+from tests.backups.restores.restoring import Table, apply, everything, restore
+from tests.backups.restores.test_many import Shop, shop
 from tests.backups.restores.test_pages import done, start
 from tests.builders.people import signed_in
 from tests.dashboard.web.markup import flat
 
 __all__ = ["shop"]
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("by_deltalake")]
 NOT_YET = "Nothing is restored yet: plan again when S3 has what is archived."
 
 
-@pytest.fixture(autouse=True)
-def _readers(monkeypatch: pytest.MonkeyPatch, backup: Any) -> None:
-    open_by_deltalake(monkeypatch, backup)
-
-
 def data_files(table: Table) -> list[str]:
-    keys = [key for key, _ in table.backup.lake.list(table.backup.vault, "pool/t/")]
-    return [key for key in keys if key.endswith(".parquet") and "_delta_log" not in key]
+    return [f"pool/{key}" for key in table.data_files]
 
 
-def archive(table: Table, key: str, storage_class: str = "GLACIER") -> None:
-    data = table.backup.lake.get(table.backup.vault, key)
-    table.backup.boto().put_object(Bucket=table.backup.vault, Key=key, Body=data, StorageClass=storage_class)
+def archive(table: Table | Shop, *keys: str, storage_class: str = "GLACIER", bucket: str = "") -> None:
+    bucket = bucket or table.backup.vault
+    for key in keys:
+        data = table.backup.lake.get(bucket, key)
+        table.backup.boto().put_object(Bucket=bucket, Key=key, Body=data, StorageClass=storage_class)
 
 
 def restorations(table: Table) -> dict[str, str]:
     """What S3 itself says of each archived data file, "" where it was not asked."""
     heads = {key: table.backup.boto().head_object(Bucket=table.backup.vault, Key=key) for key in data_files(table)}
     return {key: head.get("Restore", "") for key, head in heads.items() if "StorageClass" in head}
-
-
-def apply(capsys: Any, table: Table, *words: str) -> Any:
-    return restore(capsys, str(table.point.pk), "--apply", "--here", *words)
 
 
 def let_s3_answer(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str]) -> None:
@@ -68,13 +60,13 @@ def let_s3_answer(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str])
     monkeypatch.setattr(S3, "ask", asked)
 
 
-def let_s3_say(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
-    """Let S3 say this of what it has restored, as while it is at it; None once it has taken its copy back."""
+def let_s3_say(monkeypatch: pytest.MonkeyPatch, said: str | None, *, asked_by_somebody: bool = False) -> None:
+    """Let S3 say this of what it was asked for, as while it is at it; None once it has taken its copy back."""
     whole = S3.ask
 
     def asked(self: S3, operation: str, bucket: str, key: str, **more: Any) -> Any:
         answer = whole(self, operation, bucket, key, **more)
-        if operation != "s3:HeadObject" or "x-amz-restore" not in answer.headers:
+        if operation != "s3:HeadObject" or not (asked_by_somebody or "x-amz-restore" in answer.headers):
             return answer
         headers = {name: value for name, value in answer.headers.items() if name.lower() != "x-amz-restore"}
         return replace(answer, headers=headers if said is None else {**headers, "x-amz-restore": said})
@@ -82,10 +74,15 @@ def let_s3_say(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
     monkeypatch.setattr(S3, "ask", asked)
 
 
+def let_s3_keep(monkeypatch: pytest.MonkeyPatch, left: timedelta) -> None:
+    ends = format_datetime(datetime.now(UTC) + left, usegmt=True)
+    let_s3_say(monkeypatch, f'ongoing-request="false", expiry-date="{ends}"')
+
+
 def test_what_is_archived_is_asked_for_and_restored_by_the_next_plan(table, capsys, monkeypatch):
     first, second, *_ = data_files(table)
     archive(table, first)
-    archive(table, second, "DEEP_ARCHIVE")
+    archive(table, second, storage_class="DEEP_ARCHIVE")
     before = everything(table.backup.lake, table.backup.source)
     told = restore(capsys, table.uri)
     assert (told["refused"], told["plan"]["archived"], told["plan"]["objects"]) == ("", 2, 2)
@@ -110,32 +107,38 @@ def test_while_s3_is_at_it_nothing_is_asked_or_copied(table, capsys, monkeypatch
     first, second, *_ = data_files(table)
     archive(table, first)
     assert apply(capsys, table)["refused"] == NOT_YET
-    let_s3_say(monkeypatch, 'ongoing-request="true"')
-    told = apply(capsys, table)
-    assert (told["refused"], told["job"]) == ("Nothing was restored: see above.", None)
-    assert f"not restored 1 of 1 object yet, such as s3a://{table.backup.vault}/{first}" in told["refusal"]["reason"]
-    archive(table, second)
-    assert "It is still at 1 more." in restore(capsys, table.uri)["plan"]["consequences"][0]
-    monkeypatch.undo()
-    open_by_deltalake(monkeypatch, table.backup)
+    with monkeypatch.context() as patched:
+        let_s3_say(patched, 'ongoing-request="true"')
+        told = apply(capsys, table)
+        assert (told["refused"], told["job"]) == ("Nothing was restored: see above.", None)
+        says = f"not restored 1 of 1 object yet, such as s3a://{table.backup.vault}/{first}"
+        assert says in told["refusal"]["reason"]
+        archive(table, second)
+        assert "It is still at 1 more." in restore(capsys, table.uri)["plan"]["consequences"][0]
     assert apply(capsys, table)["refused"] == NOT_YET
     assert apply(capsys, table)["refused"] == ""
 
 
-def test_a_version_is_opened_only_when_all_of_it_can_be_read_and_says_until_when(table, capsys):
-    archive(table, data_files(table)[0])
+def test_a_version_is_opened_only_when_all_of_it_can_be_read_and_says_until_when(table, capsys, monkeypatch):
+    archive(table, *data_files(table)[:2])
     assert apply(capsys, table, "--instant")["refused"] == NOT_YET
+    for minutes, asked in ((-180, 2), (59, 2), (61, 0)):
+        with monkeypatch.context() as patched:
+            let_s3_keep(patched, timedelta(minutes=minutes))
+            assert restore(capsys, table.uri, "--instant")["plan"]["archived"] == asked
+    ask = {"Bucket": table.backup.vault, "Key": data_files(table)[1], "RestoreRequest": {"Days": 3}}
+    table.backup.boto().restore_object(**ask)
     told = apply(capsys, table, "--instant")
     assert told["refused"] == ""
-    page = signed_in(Role.VIEWER).get(Job.objects.filter(kind="restore-table").latest("created_at").result["shown_at"])
-    assert "S3 keeps readable until" in flat(page)
-    assert "What is archived of it, 1 object, S3 keeps readable until" in told["plan"]["consequences"][-1]
+    says = f"2 objects, can be read until {datetime.now(UTC) + timedelta(days=3):%Y-%m-%d}"
+    assert says in told["plan"]["consequences"][-1]
+    page = signed_in(Role.VIEWER).get(Job.objects.get(kind="restore-table").result["shown_at"])
+    assert says in flat(page)
 
 
 def test_in_place_only_what_is_not_there_is_asked_for_and_nobody_has_to_pause(table, capsys, monkeypatch):
     there, gone, *_ = data_files(table)
-    archive(table, there)
-    archive(table, gone)
+    archive(table, there, gone)
     table.backup.lake.delete(table.backup.source, gone.removeprefix("pool/"))
     before = everything(table.backup.lake, table.backup.source)
     asked = apply(capsys, table, "--in-place")
@@ -150,13 +153,16 @@ def test_in_place_only_what_is_not_there_is_asked_for_and_nobody_has_to_pause(ta
 
 def test_what_s3_is_at_already_is_no_failure_and_what_it_denies_is_one(table, capsys, monkeypatch):
     first, second, *_ = data_files(table)
-    archive(table, first)
-    archive(table, second)
+    archive(table, first, second)
     let_s3_answer(monkeypatch, lambda key: "RestoreAlreadyInProgress" if key == first else "")
     told = apply(capsys, table)
     assert (told["refused"], told["job"]["state"]) == (NOT_YET, "succeeded")
-    assert told["job"]["calls"][0]["sentence"] == "S3 was asked for 2 objects of GLACIER."
+    assert told["job"]["calls"][0]["sentence"] == "S3 was asked for 1 object of GLACIER."
     assert told["job"]["message"].startswith("Nothing is restored yet: S3 was asked for 2 objects in an archive.")
+    let_s3_answer(monkeypatch, lambda _: "RestoreAlreadyInProgress")
+    archive(table, second)
+    told = apply(capsys, table)
+    assert (told["refused"], told["job"]["calls"][0]["outcome"]) == (NOT_YET, "already")
     let_s3_answer(monkeypatch, lambda key: "AccessDenied" if key == first else "")
     assert "s3:RestoreObject" in apply(capsys, table)["refused"]
 
@@ -187,78 +193,68 @@ def test_a_restore_point_that_is_archived_itself_says_what_to_have_restored(tabl
     assert many["refusal"]["reason"] == reason
 
 
+def test_a_log_that_is_archived_itself_says_so(table, capsys):
+    archive(table, *(key for key, _ in list(table.backup.lake.list(table.backup.vault, "pool/")) if "@log/" in key))
+    assert "lies in an archive: have S3 restore it first" in restore(capsys, table.uri)["refusal"]["reason"]
+
+
 def test_only_so_many_objects_are_asked_for(table, capsys, monkeypatch):
-    for key in data_files(table)[:2]:
-        archive(table, key)
+    archive(table, *data_files(table)[:2])
     monkeypatch.setattr(archived, "MOST_FILES", 1)
     assert "has 2 objects in an archive, and at most 1 are" in restore(capsys, table.uri)["refusal"]["reason"]
-    for key in data_files(table)[:2]:
-        ask = {"Bucket": table.backup.vault, "Key": key, "RestoreRequest": {"Days": 2}}
-        table.backup.boto().restore_object(**ask)
+    let_s3_say(monkeypatch, 'ongoing-request="false"', asked_by_somebody=True)
     assert restore(capsys, table.uri)["refusal"] is None
 
 
-def test_of_many_tables_those_that_are_archived_wait_and_the_others_are_restored(table, capsys):
-    archive(table, data_files(table)[0])
+def test_of_many_tables_those_that_are_archived_wait_and_the_others_are_restored(shop, capsys):
+    archive(shop, next(key for key, _ in shop.backup.lake.list(shop.backup.vault, "pool/stock/part")))
     told = restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")
-    assert told["refused"] == "1 of 1 table that fit were not restored: see above."
-    assert [one["state"] for one in told["job"]["outcomes"]] == ["asked"]
-    assert told["plan"]["calls"][0]["says"].endswith("at version 5, for which S3 is asked for 1 object first")
-    assert told["plan"]["title"] == "Ask S3 for what is archived of 1 table"
-    assert "of which nothing is restored yet" in told["plan"]["consequences"][1]
+    assert told["refused"] == "1 of 3 tables that fit were not restored: see above."
+    assert told["plan"]["title"].endswith("2 tables to paths of their own and ask S3 for what is archived of 1 table")
+    assert told["plan"]["calls"][2]["says"].endswith("at version 1, for which S3 is asked for 1 object first")
+    assert "of which nothing is restored yet" in told["plan"]["consequences"][2]
+    assert [one["state"] for one in told["job"]["outcomes"]] == ["asked", "done", "done"]
+    assert AuditEntry.objects.get(target_label=shop.uri("stock"), target_type="restore-point").outcome == "done"
     assert restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")["refused"] == ""
 
 
-def test_the_page_says_that_nothing_is_restored_yet(table):
+def test_the_pages_say_that_nothing_is_restored_yet(table):
     archive(table, data_files(table)[0])
-    operator = signed_in(Role.OPERATOR)
-    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
-    planned = done("plan-restore")
-    page = flat(operator.get(plan))
-    assert "It cannot be restored yet: S3 has to be asked for 1 archived object first." in page
-    assert "Retrieval costs" in page
-    assert "It can be restored now" not in page
-    operator.post(plan, {"digest": planned.result["plan"]["digest"]})
-    job = done("ask-archive")
-    assert "Plan again then" in flat(operator.get(reverse("job", args=[job.pk])))
-    page = flat(operator.get(plan))
-    assert "This plan has led to" in page
-    assert "can be written to" not in page
-    many = operator.post(reverse("backup-plan-restore", args=["warehouse-daily"]), {"which": "newest"})["Location"]
-    done("plan-restores")
-    assert "1 table can be restored now." in flat(operator.get(many))
-
-
-def test_the_page_of_many_tells_those_that_wait_from_those_that_do_not(table):
-    archive(table, data_files(table)[0])
-    operator = signed_in(Role.OPERATOR)
-    many = operator.post(reverse("backup-plan-restore", args=["warehouse-daily"]), {"which": "newest"})["Location"]
+    operator, many = signed_in(Role.OPERATOR), reverse("backup-plan-restore", args=["warehouse-daily"])
+    of_many = operator.post(many, {"which": "newest"})["Location"]
     planned = done("plan-restores")
-    page = flat(operator.get(many))
+    page = flat(operator.get(of_many))
     assert "0 tables can be restored now, 1 when S3 has what is archived." in page
     assert "opened by Spark" not in page
     for one in planned.result["restores"]:
         del one["archived"]  # as releases before had it
     planned.save()
-    assert "1 table can be restored now." in flat(operator.get(many))
+    assert "1 table can be restored now." in flat(operator.get(of_many))
+    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    digest = done("plan-restore").result["plan"]["digest"]
+    page = flat(operator.get(plan))
+    assert "It can be restored once S3 has restored 1 archived object." in page
+    assert ("Retrieval costs" in page, "It can be restored now" in page) == (True, False)
+    operator.post(plan, {"digest": digest})
+    assert "Plan again then" in flat(operator.get(reverse("job", args=[done("ask-archive").pk])))
+    page = flat(operator.get(plan))
+    assert ("This plan has led to" in page, "can be written to" in page) == (True, False)
 
 
 @pytest.mark.parametrize(("hours", "asked"), [(6, 1), (4, 3)])
 def test_what_ends_before_the_rest_can_be_there_is_asked_for_again_with_it(table, capsys, monkeypatch, hours, asked):
     *restored, lacking = data_files(table)[:3]
-    for key in restored:
-        archive(table, key)
+    archive(table, *restored)
     assert apply(capsys, table)["refused"] == NOT_YET
-    ends = format_datetime(datetime.now(UTC) + timedelta(hours=hours), usegmt=True)
-    let_s3_say(monkeypatch, f'ongoing-request="false", expiry-date="{ends}"')
-    assert restore(capsys, table.uri)["plan"]["archived"] == 0
+    let_s3_keep(monkeypatch, timedelta(hours=hours))
+    plan = restore(capsys, table.uri)["plan"]
+    assert (plan["archived"], "can be read until" in plan["consequences"][-1]) == (0, True)
     archive(table, lacking)
     assert restore(capsys, table.uri)["plan"]["archived"] == asked
 
 
 def test_a_stop_while_s3_is_asked_says_so(table, monkeypatch):
-    for key in data_files(table)[:3]:
-        archive(table, key)
+    archive(table, *data_files(table)[:3])
     plan = table.backup.plan
     job = plan_restores(Actor.command(), plan, "", to="", here=True)
 
@@ -283,11 +279,24 @@ def test_a_file_that_goes_while_s3_is_asked_leaves_its_table_out(table, capsys, 
     assert "NotFound" in restore(capsys, "--plan", "warehouse-daily")["restores"][0]["refusal"]["reason"]
 
 
-def test_s3_is_asked_before_the_first_table_is_copied(shop, capsys):
-    data = next(key for key, _ in shop.backup.lake.list(shop.backup.vault, "pool/stock/part"))
-    put = {"Bucket": shop.backup.vault, "Key": data, "Body": shop.backup.lake.get(shop.backup.vault, data)}
-    shop.backup.boto().put_object(**put, StorageClass="GLACIER")
-    told = restore(capsys, "--plan", "warehouse-daily", "--apply", "--here")
-    assert told["plan"]["title"].endswith("2 tables to paths of their own and ask S3 for what is archived of 1 table")
-    assert [one["state"] for one in told["job"]["outcomes"]] == ["asked", "done", "done"]
-    assert AuditEntry.objects.get(target_label=shop.uri("stock"), target_type="restore-point").outcome == "done"
+def test_a_file_at_the_target_that_was_archived_there_is_copied_again(table, capsys):
+    assert apply(capsys, table)["refused"] == ""
+    there = {"Bucket": table.backup.source, "Key": data_files(table)[0].replace("pool/t/", "restored/t-5/", 1)}
+    archive(table, there["Key"], bucket=there["Bucket"])
+    assert apply(capsys, table)["refused"] == ""
+    assert "StorageClass" not in table.backup.boto().head_object(**there)
+
+
+def test_of_an_archive_tier_it_is_said_that_nobody_knows(table, capsys):
+    archive(table, data_files(table)[0], storage_class="INTELLIGENT_TIERING")
+    plan = restore(capsys, table.uri, "--instant")["plan"]
+    assert (plan["archived"], plan["consequences"][-1].endswith("is not known: no listing tells.")) == (0, True)
+
+
+def test_the_permissions_to_ask_are_those_that_s3_wants(table, capsys):
+    archive(table, data_files(table)[0])
+    type(table.backup.plan).objects.update(encryption_key="arn:aws:kms:us-east-1:111122223333:key/k")
+    permissions = restore(capsys, table.uri)["plan"]["permissions"]
+    actions = [one.split(" on ")[0] for one in permissions]
+    assert actions == ["kms:Decrypt", "s3:GetObject", "s3:ListBucket", "s3:RestoreObject"]
+    assert permissions[-1].endswith(f" on arn:aws:s3:::{table.backup.vault}/pool/*")

@@ -28,7 +28,7 @@ from lake.points.reading import NotRestorable
 from sandbox.log_store_writer import LogStoreTable
 from tests.backups.points.conftest import refuse
 from tests.backups.points.test_accepted import Stores
-from tests.backups.restores.restoring import Table, everything, open_by_deltalake, options, restore
+from tests.backups.restores.restoring import Table, everything, options, restore
 from tests.backups.restores.test_new_path import stop_after
 from tests.builders.copies import LOG
 from tests.builders.delta import UUID, incomplete_item, log_store_item
@@ -41,8 +41,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _readers(monkeypatch: pytest.MonkeyPatch, backup: Any) -> None:
-    open_by_deltalake(monkeypatch, backup)
+def _readers(monkeypatch: pytest.MonkeyPatch, by_deltalake: None) -> None:
     monkeypatch.setattr(path_contents, "WRITERS_PAUSE", timedelta(0))
 
 

@@ -27,7 +27,7 @@ from dashboard.jobs.models import Job
 from lake.points.moments import BEGINNING
 from tests.backups.points.conftest import Backup, refuse
 from tests.backups.points.ended_runs import copied_run, proven
-from tests.backups.restores.restoring import everything, open_by_deltalake, options, restore
+from tests.backups.restores.restoring import everything, options, restore
 from tests.backups.restores.test_pages import done
 from tests.builders.people import person, signed_in
 from tests.dashboard.web.markup import flat
@@ -82,8 +82,7 @@ class Shop:
 
 
 @pytest.fixture
-def shop(backup: Backup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    open_by_deltalake(monkeypatch, backup)
+def shop(backup: Backup, tmp_path: Path, by_deltalake: None) -> Shop:
     return Shop(backup, tmp_path / "lake")
 
 

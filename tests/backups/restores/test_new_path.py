@@ -17,7 +17,7 @@ from lake.aws import copying
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from tests.backups.points.ended_runs import copied_run, proven
-from tests.backups.restores.restoring import Table, everything, open_by_deltalake, options, restore
+from tests.backups.restores.restoring import Table, apply, everything, options, restore
 from tests.builders.copies import LOG
 from tests.choosing import slowly
 from tests.lake.delta.test_restorable_model import objects_of
@@ -26,20 +26,11 @@ from tests.lazily import lazily
 deltalake = lazily("deltalake")
 pa = lazily("pyarrow")
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _readers(monkeypatch: pytest.MonkeyPatch, backup: Any) -> None:
-    open_by_deltalake(monkeypatch, backup)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("by_deltalake")]
 
 
 def to(table: Table, path: str = "restored/t-5") -> str:
     return f"s3a://{table.backup.source}/{path}"
-
-
-def apply(capsys: Any, table: Table, *words: str) -> Any:
-    return restore(capsys, str(table.point.pk), "--apply", "--here", *words)
 
 
 def refusal(capsys: Any, table: Table, uri: str) -> str:

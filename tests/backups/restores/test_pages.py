@@ -15,7 +15,7 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from lake.points.second_reader import read_by_deltalake
-from tests.backups.restores.restoring import Table, open_by_deltalake, options
+from tests.backups.restores.restoring import Table, options
 from tests.builders.people import person, signed_in, signed_in_as
 from tests.dashboard.web.markup import flat
 
@@ -56,8 +56,7 @@ def test_a_version_is_chosen_planned_confirmed_and_shown_as_readers_saw_it(table
     assert f"FROM delta.`{to}`" in page
 
 
-def test_a_version_is_restored_to_a_path_that_is_typed(table, monkeypatch):
-    open_by_deltalake(monkeypatch, table.backup)
+def test_a_version_is_restored_to_a_path_that_is_typed(table, by_deltalake):
     operator, uri = signed_in(Role.OPERATOR), f"s3a://{table.backup.source}/mine/t"
     page = flat(operator.get(start(table)))
     assert f"Left empty, it is <code>s3a://{table.backup.source}/restored/t-5</code> for version 5." in page
@@ -75,8 +74,7 @@ def test_a_version_is_restored_to_a_path_that_is_typed(table, monkeypatch):
     assert table.rows(uri) == list(range(6))
 
 
-def test_a_table_that_is_gone_is_put_back_by_an_admin_who_types_its_name(table, monkeypatch):
-    open_by_deltalake(monkeypatch, table.backup)
+def test_a_table_that_is_gone_is_put_back_by_an_admin_who_types_its_name(table, by_deltalake):
     for key, _ in list(table.backup.lake.list(table.backup.source, "")):
         table.backup.lake.delete(table.backup.source, key)
     operator, admin = signed_in(Role.OPERATOR), signed_in(Role.ADMIN)

@@ -72,6 +72,7 @@ def outcome_of(size: int, etag: str, told: TaskResult | None, there: ObjectSumma
     by_code = {
         "AccessDenied": "denied",
         "InvalidObjectState": "archived",
+        "ObjectNotInActiveTierError": "archived",
         "NoSuchKey": "vanished",
         "PreconditionFailed": "changed",
     }

@@ -41,5 +41,4 @@ def test_retrieval_from_an_archive_is_paid_by_request_and_by_byte_and_is_kept_fo
     """100 TB in 15 million objects of GLACIER: $750 and $1,024 (AWS re:Post), and Standard storage for a month."""
     size = 102_400 * 1024**3
     assert retrieval({}, "GLACIER", 15 * MILLION, size, 0) == Decimal("1774")
-    assert retrieval({}, "DEEP_ARCHIVE", MILLION, 0, 7) == Decimal("100")
-    assert retrieval({}, "DEEP_ARCHIVE", 0, size, 30) == 102_400 * (Decimal("0.02") + Decimal("0.023"))
+    assert retrieval({}, "DEEP_ARCHIVE", MILLION, size, 30) == 100 + 102_400 * (Decimal("0.02") + Decimal("0.023"))

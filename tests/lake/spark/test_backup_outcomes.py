@@ -29,6 +29,7 @@ FAILURES = {
     ("404", None): "vanished",
     ("403", "AccessDenied"): "denied",
     ("403", "InvalidObjectState"): "archived",
+    ("403", "ObjectNotInActiveTierError"): "archived",
     ("412", "PreconditionFailed"): "changed",
     ("503", "SlowDown"): "failed",
     (None, None): "failed",
