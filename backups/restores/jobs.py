@@ -138,8 +138,7 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         kept = Snapshots(plan, {"point": found.point.uri})
         seen_as = Expected(found, is_open=to is None)
         readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
-        if not asked:
-            readers.require_log_store()
+        readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
         execution = carry_out(context, plan, kept, sending)
