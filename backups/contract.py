@@ -268,16 +268,28 @@ class ReadBy(TypedDict):
     reason: Annotated[str, ""]
 
 
-class ReadBySpark(ReadBy):
-    """`wrote` says that Spark has written to the table afterwards, null where that is not wanted."""
+class FileCounts(TypedDict):
+    """How many different values the partition columns have together, and how many data files have a deletion vector."""
 
+    partitions: Annotated[int, 12]
+    vectors: Annotated[int, 3]
+
+
+class ReadBySpark(ReadBy, FileCounts):
+    """`files_equal` is about place, size, partition values and deletion vector of each data file. `wrote` says that
+    Spark has written to the table afterwards, null where that is not wanted."""
+
+    files_equal: Annotated[bool, True]
     wrote: bool | None
 
 
-class ProvenState(TypedDict):
+class ProvenState(FileCounts):
+    """`rows` is null where the log does not say how many each data file has."""
+
     version: Annotated[int, 41]
     files: Annotated[int, 460]
     bytes: Annotated[int, 123456]
+    rows: Annotated[int | None, 9000]
 
 
 class Verified(TypedDict):

@@ -1,8 +1,9 @@
 """A restore as its page shows it and its command prints it, from what jobs have stored."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.urls import reverse
 
@@ -14,6 +15,15 @@ from changes.commands import job_document
 from changes.pages import PlanPage
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import TableUri
+
+COUNTED = {
+    "version": "Version",
+    "files": "Data files",
+    "rows": "Rows",
+    "partitions": "Partitions",
+    "vectors": "Deletion vectors",
+}
+"""What a page says of a restored table, by the names of the facts in the JSON."""
 
 
 class ReadRow(NamedTuple):
@@ -73,17 +83,25 @@ class TableRestorePage(PlanPage):
         if (outcome := self.outcome) is None:
             return []
         seen = outcome["verified"]
-        spark, deltalake, proven = seen["spark"], seen["deltalake"], seen["expected"]
-        return [
-            ReadRow("Version", *map(_number, (proven["version"], spark["version"], deltalake["version"]))),
-            ReadRow("Data files", *map(_number, (proven["files"], spark["files"], deltalake["files"]))),
-            ReadRow("Rows", "Not counted", *map(_number, (spark["rows"], deltalake["rows"]))),
-            ReadRow("Columns", "In the log", "Equal", "Not read" if deltalake["reason"] else "Equal"),
+        proven, spark, deltalake = cast(
+            "tuple[Mapping[str, Any], ...]", (seen["expected"], seen["spark"], seen["deltalake"])
+        )
+        unread, is_equal = ("Not read", "Not read") if deltalake["reason"] else ("Not compared", "Equal")
+        # What was restored by an earlier release has fewer of them.
+        rows = [
+            ReadRow(
+                name, _number(proven.get(key), "Not known"), _number(spark[key]), _number(deltalake.get(key), unread)
+            )
+            for key, name in COUNTED.items()
+            if key in spark
         ]
+        if "files_equal" in spark:
+            rows.append(ReadRow("Place, size, partition and vector of each file", "In the log", "Equal", unread))
+        return [*rows, ReadRow("Columns", "In the log", "Equal", is_equal)]
 
 
-def _number(value: int | None) -> str:
-    return "Not read" if value is None else f"{value:,}"
+def _number(value: int | None, absent: str = "Not read") -> str:
+    return absent if value is None else f"{value:,}"
 
 
 def restore_page(point: RestorePoint, job: Job) -> TableRestorePage:

@@ -61,6 +61,7 @@ from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.backup.objects import POINTS, place_of
 from lake.delta.uri import TableUri
+from lake.points.live_files import files_of
 from lake.points.reading import (
     KeptPoint,
     NotRestorable,
@@ -129,15 +130,15 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         check_writable(source_written_to(point, path))
     with lake_to_change(context) as lake, _owner(point, params, connection, lake) as (owner, theirs):
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
-            found, plan, to = _planned_again(lake, point, params, pool)
+            expected, plan, to = _planned_again(lake, point, params, pool)
+            found = expected.found
             check_shown(plan, params["digest"])
             check_danger(context, params, plan, TableUri.parse(point.table).name, IN_PLACE)
             asked = asked_by(plan)
             readings = () if asked else (BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
             step.then = (*(call.says for call in plan.calls), *readings)
         kept = Snapshots(plan, {"point": found.point.uri})
-        seen_as = Expected(found, is_open=to is None)
-        readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
+        readers = Readers(context, owner, theirs, expected, _table(found, to), log_store_of(plan))
         readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
@@ -248,12 +249,14 @@ def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to
 
 def _planned_again(
     lake: Lake, point: RestorePoint, params: RestoreParams, pool: ThreadPoolExecutor
-) -> tuple[RestorableVersion, ChangePlan, TableUri | None]:
-    """The version and its plan from a fresh reading. Raises JobFailed where it is refused now."""
+) -> tuple[Expected, ChangePlan, TableUri | None]:
+    """The version as readers have to see it, and its plan, from a fresh reading. Raises JobFailed where it is refused
+    now."""
     try:
         found = _read_again(lake, params, pool)
         to = _target(lake, found, params)
-        return found, _plan(lake, point, found, to, params), to
+        plan = _plan(lake, point, found, to, params)
+        return Expected(found, to is None, files_of(lake.s3, found, is_open=to is None)), plan, to
     except NotRestorable as reason:
         why = why_moved(refused("", str(reason), kind_of(params)))
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {why}") from reason

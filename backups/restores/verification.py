@@ -9,16 +9,21 @@ from backups.contract import ReadBy, Verified
 from backups.restores.planning import RESTORED_FROM, restored_from, restored_version
 from lake.delta.columns import columns_of
 from lake.delta.detaching import of_coordination
+from lake.delta.fingerprint import Fingerprint
 from lake.delta.opened_log import READ_ONLY, without_coordinator
 from lake.points.reading import RestorableVersion
+
+DELTALAKE = "deltalake"
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A version as readers have to see it where it is opened in the backup, or where it was restored to."""
+    """A version as readers have to see it, with its `files`, where it is opened in the backup, or where it was restored
+    to."""
 
     found: RestorableVersion
     is_open: bool
+    files: Fingerprint
 
     @property
     def version(self) -> int:
@@ -29,10 +34,23 @@ def verified(
     expected: Expected, spark: Mapping[str, Any], deltalake: Mapping[str, Any], *, wrote: bool | None = None
 ) -> Verified:
     """What each reader saw; of what deltalake did not read, its reason."""
-    found = expected.found
+    found, files = expected.found, expected.files
     return {
-        "expected": {"version": expected.version, "files": found.state.files, "bytes": found.state.bytes},
-        "spark": {**_read_by(found, spark), "wrote": wrote},
+        "expected": {
+            "version": expected.version,
+            "files": found.state.files,
+            "bytes": found.state.bytes,
+            "rows": files["rows"],
+            "partitions": files["partitions"],
+            "vectors": files["vectors"],
+        },
+        "spark": {
+            **_read_by(found, spark),
+            "partitions": spark["partitions"],
+            "vectors": spark["vectors"],
+            "files_equal": spark["digest"] == files["digest"],
+            "wrote": wrote,
+        },
         "deltalake": _read_by(found, deltalake),
     }
 
@@ -51,7 +69,7 @@ def _read_by(found: RestorableVersion, seen: Mapping[str, Any]) -> ReadBy:
 
 def differences(expected: Expected, spark: Mapping[str, Any], deltalake: Mapping[str, Any]) -> list[str]:
     """In which readers see another table than was proven, or than each other, a sentence each."""
-    readers = [("Spark", spark)] if deltalake.get("reason") else [("Spark", spark), ("deltalake", deltalake)]
+    readers = [("Spark", spark)] if deltalake.get("reason") else [("Spark", spark), (DELTALAKE, deltalake)]
     said = [sentence for name, seen in readers for sentence in _differences(expected, name, seen)]
     if len(readers) > 1 and spark["rows"] != deltalake["rows"]:
         said.append(f"Spark counts {spark['rows']:,} rows, deltalake {deltalake['rows']:,}.")
@@ -76,6 +94,8 @@ def _differences(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iter
     for what, is_said in (("version", expected.version + was_written), ("files", state.files), ("bytes", state.bytes)):
         if seen[what] != is_said:
             yield f"{name} sees {what} {seen[what]:,}, and {is_said:,} is expected."
+    if expected.files["rows"] not in (None, seen["rows"]):
+        yield f"{name} counts {seen['rows']:,} rows, and the log of the backup {expected.files['rows']:,}."
     if not _has_its_columns(found, seen):
         yield f"{name} sees other columns than the log of the backup has."
     if expected.is_open and READ_ONLY not in seen["features"]:
@@ -86,6 +106,20 @@ def _differences(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iter
         yield f"{name} sees other partition columns than the log of the backup has."
     if properties != own:
         yield f"{name} sees other table properties than the log of the backup has."
+    if name != DELTALAKE:  # which does not tell partition values as the log has them, nor vectors
+        yield from _of_files(expected, name, seen)
+
+
+def _of_files(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iterator[str]:
+    said = expected.files
+    if seen["digest"] != said["digest"]:
+        yield (
+            f"{name} sees other data files than the log of the backup has, by their places, sizes, partition values or "
+            f"deletion vectors: partitions {seen['partitions']:,} of {said['partitions']:,}, vectors "
+            f"{seen['vectors']:,} of {said['vectors']:,}."
+        )
+    if seen["undeleted_said"] not in (None, seen["undeleted"]):
+        yield f"{name} reads {seen['undeleted']:,} rows where deletion vectors leave {seen['undeleted_said']:,}."
 
 
 def _has_its_columns(found: RestorableVersion, seen: Mapping[str, Any]) -> bool:

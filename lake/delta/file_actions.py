@@ -6,7 +6,7 @@ Source: PROTOCOL.md of Delta 4.4.0: "Add File and Remove File", "Deletion Vector
 import base64
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
@@ -130,15 +130,22 @@ def commit_rows(version: int, data: bytes) -> Iterator[dict[str, Any]]:
 
 def checkpoint_files(version: int, file: BinaryIO) -> Iterator[LogAction]:
     """The file actions of a checkpoint, or of a sidecar, in Parquet, a few rows in memory. Raises LogUnreadable."""
+    with unreadable_checkpoint(version):
+        for row in checkpoint_rows(version, file, CHECKPOINT_COLUMNS):
+            yield from actions_of(version, row)
+
+
+def checkpoint_rows(version: int, file: BinaryIO, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a checkpoint, or of a sidecar, in Parquet, with those of the `wanted` columns that it has, a few in
+    memory. Raises LogUnreadable."""
     import pyarrow.parquet as pq
 
     with unreadable_checkpoint(version):
         parquet = pq.ParquetFile(file, pre_buffer=False)
         held = {field.name for field in parquet.schema_arrow}
-        columns = [name for name in CHECKPOINT_COLUMNS if name.partition(".")[0] in held]
+        columns = [name for name in wanted if name.partition(".")[0] in held]
         for batch in parquet.iter_batches(ROWS, columns=columns, use_threads=False):
-            for row in batch.to_pylist():
-                yield from actions_of(version, row)
+            yield from batch.to_pylist()
 
 
 @contextmanager

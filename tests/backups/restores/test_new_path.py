@@ -60,7 +60,9 @@ def test_the_table_has_its_rows_takes_a_write_and_nothing_else_is_changed(table,
     told = apply(capsys, table)
     assert (told["refused"], told["job"]["state"]) == ("", "succeeded")
     seen = told["job"]["verified"]
-    assert seen["expected"] == {"version": 5, "files": 6, "bytes": table.point.bytes}
+    counts = {"rows": 6, "partitions": 0, "vectors": 0}
+    assert seen["expected"] == {"version": 5, "files": 6, "bytes": table.point.bytes, **counts}
+    assert seen["spark"]["files_equal"]
     assert (seen["spark"]["wrote"], seen["spark"]["version"], seen["deltalake"]["rows"]) == (True, 5, 6)
     assert table.rows(to(table)) == list(range(6))
     after = everything(table.backup.lake, table.backup.source, table.backup.vault)

@@ -5,6 +5,7 @@ import json
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +13,18 @@ from django.core.management import call_command
 
 from backups.models import RestorePoint
 from backups.restores import jobs
+from backups.restores.calls import OpenLog
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
+from lake.delta.opened_log import LogOpener
 from lake.delta.uri import TableUri
 from lake.points.reading import KeptPoint, is_earlier_of
 from lake.points.second_reader import read_by_deltalake
+from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, proven
-from tests.backups.restores.restoring import Table, everything, options, restore
+from tests.backups.restores.restoring import Table, by_value, everything, options, restore
 from tests.builders.copies import LOG
 from tests.lake.delta.test_restorable_model import objects_of
 from tests.lazily import lazily
@@ -219,13 +223,71 @@ def test_what_lies_where_the_log_would_go_is_left_alone(table, capsys, name, say
 
 def test_a_reader_that_sees_something_else_fails_the_restore(table, capsys, monkeypatch):
     told = apply(capsys, table)
-    seen = {**read_by_deltalake(told["to"], options(table.backup)), "bytes": table.point.bytes}
+    storage = options(table.backup)
+    seen = read_by_deltalake(told["to"], storage) | by_value(told["to"], storage)
     monkeypatch.setattr(SparkPipeline, "run", lambda *_: {**seen, "files": 7})
     told = apply(capsys, table)
     assert "Spark sees files 7, and 6 is expected." in told["refused"]
     assert (told["job"]["state"], told["job"]["ways"]) == ("failed", None)
     monkeypatch.setattr(SparkPipeline, "run", lambda *_: seen)
     assert apply(capsys, table)["job"]["state"] == "succeeded"
+
+
+PLACES = [None, "a b", "50%/c=d", "ü+x", "a b"]
+
+
+def partitioned(backup: Backup, folder: Path) -> RestorePoint:
+    """A point of a table of a row for each of PLACES, one of them below a checkpoint that another follows."""
+    uri = str(folder / "t")
+    for number, place in enumerate(PLACES):
+        row = pa.table({"id": pa.array([number]), "place": pa.array([place], pa.string())})
+        deltalake.write_deltalake(uri, row, mode="append", partition_by=["place"])
+        if number == 3:
+            deltalake.DeltaTable(uri).create_checkpoint()
+    backup.put_both({key: data for key, data in objects_of(folder).items() if not key.endswith("_last_checkpoint")})
+    [point] = proven(copied_run(backup)).points.all()
+    return point
+
+
+def test_each_file_is_seen_with_its_place_and_partition_values(backup, tmp_path, capsys, by_deltalake):
+    told = restore(capsys, str(partitioned(backup, tmp_path).pk), "--instant", "--apply", "--here")
+    assert told["refused"] == ""
+    seen = told["job"]["verified"]
+    assert (seen["expected"]["rows"], seen["expected"]["partitions"]) == (5, 4)
+    assert (seen["spark"]["files_equal"], seen["spark"]["partitions"]) == (True, 4)
+
+
+@pytest.mark.parametrize("lost", ["all", "those of the checkpoint", "the place"])
+def test_an_opened_log_that_names_a_file_otherwise_is_not_called_restored(
+    backup, tmp_path, capsys, monkeypatch, by_deltalake, lost
+):
+    """Version, files, bytes, rows and columns are all as they should be."""
+    row, column = LogOpener._row, LogOpener._column
+
+    def of_commit(self: LogOpener, line: dict[str, Any]) -> dict[str, Any]:
+        return row(self, {name: {**action, "partitionValues": {"place": None}} for name, action in line.items()})
+
+    def of_checkpoint(self: LogOpener, field: Any, values: Any) -> Any:
+        if field.name != "add":
+            return column(self, field, values)
+        rows = column(self, field, values).to_pylist()
+        return pa.array([one and {**one, "partitionValues": [("place", None)]} for one in rows], field.type)
+
+    def elsewhere(self: OpenLog, path: str) -> str:
+        return f"s3a://{self.backup.bucket}/{self.backup.prefix}t/{path.rpartition('/')[2]}"
+
+    if lost == "the place":
+        monkeypatch.setattr(OpenLog, "_place", elsewhere)
+        point = partitioned(backup, tmp_path)
+        for key, _ in list(backup.lake.list(backup.vault, "pool/t/place=")):
+            backup.lake.put(backup.vault, f"pool/t/{key.rpartition('/')[2]}", backup.lake.get(backup.vault, key))
+    else:
+        point = partitioned(backup, tmp_path)
+        monkeypatch.setattr(LogOpener, "_column", of_checkpoint)
+        monkeypatch.setattr(LogOpener, "_row", of_commit if lost == "all" else row)
+    told = restore(capsys, str(point.pk), "--instant", "--apply", "--here")
+    assert "Spark sees other data files than the log of the backup has" in told["refused"]
+    assert told["job"]["verified"]["spark"]["files_equal"] is False
 
 
 def test_a_backup_that_was_copied_elsewhere_opens_there(table, capsys):

@@ -15,7 +15,7 @@ from dashboard.connections.models import Connection
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
 from lake.points.second_reader import read_by_deltalake
-from tests.backups.restores.restoring import Table, options
+from tests.backups.restores.restoring import Table, by_value, options
 from tests.builders.people import person, signed_in, signed_in_as
 from tests.dashboard.web.markup import flat
 
@@ -38,7 +38,7 @@ def test_a_version_is_chosen_planned_confirmed_and_shown_as_readers_saw_it(table
     operator, to = signed_in(Role.OPERATOR), ""
 
     def seen(*_: Any) -> Any:
-        return {**read_by_deltalake(to, options(table.backup)), "bytes": table.point.bytes}
+        return read_by_deltalake(to, options(table.backup)) | by_value(to, options(table.backup))
 
     monkeypatch.setattr(SparkPipeline, "run", seen)
     plan = operator.post(start(table), {"which": "own"})["Location"]

@@ -18,7 +18,7 @@ from sandbox.spark_tables import SparkLake
 from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, proven
 from tests.backups.restores.restoring import copy_all, everything, open_by, restore, rows
-from tests.backups.restores.test_opened_by_spark import KINDS, ROW, make, registrations
+from tests.backups.restores.test_opened_by_spark import KINDS, ROW, counts_of, make, registrations
 from tests.backups.sheet.by_hand import do_as_the_sheet_says
 from tests.choosing import slowly
 from tests.sparksession import spark_lake
@@ -48,7 +48,7 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
 ) -> None:
     uri = backed_up(backup, spark_lake, "coordinated")
     expected, items = rows(spark_lake, uri), registrations(backup)
-    before = everything(backup.lake, backup.source, backup.vault)
+    before, counts = everything(backup.lake, backup.source, backup.vault), counts_of(spark_lake, uri)
     open_by(monkeypatch, spark_lake)
 
     opened = restore(capsys, uri, "--instant", "--apply")
@@ -60,8 +60,10 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     assert rows(spark_lake, opened["to"]) == rows(spark_lake, told["to"]) == expected
     with pytest.raises(Exception, match=f"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE.*{READ_ONLY}"):
         spark_lake.insert(opened["to"], ROW)
-    read_by_both = {**opened["job"]["verified"]["deltalake"], "rows": len(expected), "wrote": None}
-    assert opened["job"]["verified"]["spark"] == read_by_both
+    seen = opened["job"]["verified"]["spark"]
+    assert {**seen, **opened["job"]["verified"]["deltalake"], "rows": len(expected)} == seen
+    assert counts.items() <= seen.items()
+    assert (seen["files_equal"], seen["vectors"] > 0) == (True, True)
     assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
     assert told["job"]["verified"]["expected"]["version"] == 6  # one more, by which it left its coordinator
     assert "VacuumProtocolCheck" in told["job"]["verified"]["deltalake"]["reason"]

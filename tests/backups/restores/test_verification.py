@@ -1,6 +1,7 @@
 """What readers have to see of a restored table, and in which sentences it is said that they see something else."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ from backups.restores.verification import Expected, after_writing, differences
 from lake.backup.objects import BucketPrefix
 from lake.delta.columns import columns_of
 from lake.delta.coordinator_properties import COORDINATOR
+from lake.delta.fingerprint import Fingerprint
 from lake.delta.opened_log import READ_ONLY
 from lake.delta.restorable import TableAtVersion
 from lake.points.reading import KeptPoint, RestorableVersion
 
 SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
+FILES: Fingerprint = {"partitions": 3, "vectors": 2, "rows": None, "digest": "6a0c"}
 DOCUMENT = "s3a://vault/_levee/points/lake/t/@5-9b1d6e0f3a7c2584.json"
 
 
@@ -26,12 +29,13 @@ def expected(*, is_open: bool = False, **configuration: str) -> Expected:
     }
     state = TableAtVersion(5, "id", 6, 100, 1_700_000_000_000, has_own_time=True)
     point: Any = KeptPoint(DOCUMENT, BucketPrefix("vault"), {"table": "s3a://lake/t"}, {})  # type: ignore[typeddict-item]
-    return Expected(RestorableVersion(point, state, (), (), metadata, {}), is_open)
+    return Expected(RestorableVersion(point, state, (), (), metadata, {}), is_open, FILES)
 
 
 def seen(**changed: Any) -> dict[str, Any]:
     facts = {"version": 5, "files": 6, "bytes": 100, "rows": 9, "columns": columns_of(SCHEMA), "features": [READ_ONLY]}
-    return facts | {"partition_columns": ["place"], "properties": {"a": "b"}} | changed
+    files = {**FILES, "rows": 9, "undeleted": 4, "undeleted_said": 4}
+    return files | facts | {"partition_columns": ["place"], "properties": {"a": "b"}} | changed
 
 
 @pytest.mark.parametrize(
@@ -45,11 +49,25 @@ def seen(**changed: Any) -> dict[str, Any]:
         ({"columns": {}}, "Spark sees other columns than the log of the backup has."),
         ({"partition_columns": ["id"]}, "Spark sees other partition columns than the log of the backup has."),
         ({"properties": {"a": "c"}}, "Spark sees other table properties than the log of the backup has."),
+        (
+            {"digest": "", "vectors": 1},
+            "Spark sees other data files than the log of the backup has, by their places, sizes, partition values or "
+            "deletion vectors: partitions 3 of 3, vectors 1 of 2.",
+        ),
+        ({"undeleted": 5}, "Spark reads 5 rows where deletion vectors leave 4."),
     ],
 )
 def test_what_one_reader_sees_otherwise_is_said(changed, says):
     assert differences(expected(is_open=True), seen(**changed), seen()) == [says]
     assert differences(expected(is_open=True), seen(), seen()) == []
+
+
+def test_rows_are_compared_with_those_of_the_log_where_it_counts_them():
+    counted = replace(expected(), files={**FILES, "rows": 9})
+    assert differences(counted, written(), written()) == []
+    says = [f"{name} counts 8 rows, and the log of the backup 9." for name in ("Spark", "deltalake")]
+    assert differences(counted, written(rows=8), written(rows=8)) == says
+    assert after_writing(counted, seen(rows=8), written(rows=8)) == [f"After its write {says[0]}"]
 
 
 def test_a_reader_that_did_not_read_it_is_compared_with_nothing():
@@ -78,6 +96,7 @@ def written(**changed: Any) -> dict[str, Any]:
         ({"version": 7}, "After its write Spark sees version 7, and 6 is expected."),
         ({"version": 5, "properties": {"a": "b"}}, "After its write Spark does not see it."),
         ({"files": 5}, "After its write Spark sees files 5, and 6 is expected."),
+        ({"undeleted": 5}, "After its write Spark reads 5 rows where deletion vectors leave 4."),
     ],
 )
 def test_what_a_write_has_changed_otherwise_is_said(changed, says):
