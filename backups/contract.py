@@ -269,15 +269,15 @@ class ReadBy(TypedDict):
 
 
 class FileCounts(TypedDict):
-    """How many different values the partition columns have together, and how many data files have a deletion vector."""
+    """How many different combinations of partition values the data files have, and how many have a deletion vector."""
 
     partitions: Annotated[int, 12]
     vectors: Annotated[int, 3]
 
 
 class ReadBySpark(ReadBy, FileCounts):
-    """`files_equal` is about place, size, partition values and deletion vector of each data file. `wrote` says that
-    Spark has written to the table afterwards, null where that is not wanted."""
+    """`files_equal` is about place, size, partition values, deletion vector and statistics of each data file. `wrote`
+    says that Spark has written to the table afterwards, null where that is not wanted."""
 
     files_equal: Annotated[bool, True]
     wrote: bool | None

@@ -96,7 +96,7 @@ class TableRestorePage(PlanPage):
             if key in spark
         ]
         if "files_equal" in spark:
-            rows.append(ReadRow("Place, size, partition and vector of each file", "In the log", "Equal", unread))
+            rows.append(ReadRow("Each file as in the log", "In the log", "Equal", unread))
         return [*rows, ReadRow("Columns", "In the log", "Equal", is_equal)]
 
 

@@ -60,8 +60,10 @@ from lake.aws.access import Lake, open_lake
 from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.backup.objects import POINTS, place_of
+from lake.delta.file_actions import LogUnreadable
+from lake.delta.fingerprint import fingerprint, rows_of
 from lake.delta.uri import TableUri
-from lake.points.live_files import files_of
+from lake.points.file_marks import file_marks
 from lake.points.reading import (
     KeptPoint,
     NotRestorable,
@@ -130,15 +132,19 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         check_writable(source_written_to(point, path))
     with lake_to_change(context) as lake, _owner(point, params, connection, lake) as (owner, theirs):
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
-            expected, plan, to = _planned_again(lake, point, params, pool)
-            found = expected.found
+            found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
             check_danger(context, params, plan, TableUri.parse(point.table).name, IN_PLACE)
-            asked = asked_by(plan)
+            asked, is_open = asked_by(plan), to is None
+            try:
+                files = () if asked else file_marks(lake.s3, found, pool, is_open=is_open)
+            except LogUnreadable as reason:
+                raise JobFailed("LogUnreadable", f"{BEFORE_ANY_CHANGE}: {reason}") from reason
+            seen_as = Expected(found, is_open, fingerprint(files), rows_of(files))
             readings = () if asked else (BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
             step.then = (*(call.says for call in plan.calls), *readings)
         kept = Snapshots(plan, {"point": found.point.uri})
-        readers = Readers(context, owner, theirs, expected, _table(found, to), log_store_of(plan))
+        readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
         readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
@@ -249,14 +255,12 @@ def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to
 
 def _planned_again(
     lake: Lake, point: RestorePoint, params: RestoreParams, pool: ThreadPoolExecutor
-) -> tuple[Expected, ChangePlan, TableUri | None]:
-    """The version as readers have to see it, and its plan, from a fresh reading. Raises JobFailed where it is refused
-    now."""
+) -> tuple[RestorableVersion, ChangePlan, TableUri | None]:
+    """The version and its plan from a fresh reading. Raises JobFailed where it is refused now."""
     try:
         found = _read_again(lake, params, pool)
         to = _target(lake, found, params)
-        plan = _plan(lake, point, found, to, params)
-        return Expected(found, to is None, files_of(lake.s3, found, is_open=to is None)), plan, to
+        return found, _plan(lake, point, found, to, params), to
     except NotRestorable as reason:
         why = why_moved(refused("", str(reason), kind_of(params)))
         raise JobFailed("Moved", f"{BEFORE_ANY_CHANGE}: {why}") from reason

@@ -18,12 +18,13 @@ DELTALAKE = "deltalake"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A version as readers have to see it, with its `files`, where it is opened in the backup, or where it was restored
-    to."""
+    """A version as readers have to see it where it is opened in the backup, or where it was restored to. `rows` is None
+    where the log does not say."""
 
     found: RestorableVersion
     is_open: bool
     files: Fingerprint
+    rows: int | None
 
     @property
     def version(self) -> int:
@@ -40,15 +41,15 @@ def verified(
             "version": expected.version,
             "files": found.state.files,
             "bytes": found.state.bytes,
-            "rows": files["rows"],
+            "rows": expected.rows,
             "partitions": files["partitions"],
             "vectors": files["vectors"],
         },
         "spark": {
             **_read_by(found, spark),
-            "partitions": spark["partitions"],
-            "vectors": spark["vectors"],
-            "files_equal": spark["digest"] == files["digest"],
+            "partitions": spark["fingerprint"]["partitions"],
+            "vectors": spark["fingerprint"]["vectors"],
+            "files_equal": spark["fingerprint"] == files,
             "wrote": wrote,
         },
         "deltalake": _read_by(found, deltalake),
@@ -94,8 +95,8 @@ def _differences(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iter
     for what, is_said in (("version", expected.version + was_written), ("files", state.files), ("bytes", state.bytes)):
         if seen[what] != is_said:
             yield f"{name} sees {what} {seen[what]:,}, and {is_said:,} is expected."
-    if expected.files["rows"] not in (None, seen["rows"]):
-        yield f"{name} counts {seen['rows']:,} rows, and the log of the backup {expected.files['rows']:,}."
+    if expected.rows not in (None, seen["rows"]):
+        yield f"{name} counts {seen['rows']:,} rows, and the log of the backup {expected.rows:,}."
     if not _has_its_columns(found, seen):
         yield f"{name} sees other columns than the log of the backup has."
     if expected.is_open and READ_ONLY not in seen["features"]:
@@ -111,15 +112,14 @@ def _differences(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iter
 
 
 def _of_files(expected: Expected, name: str, seen: Mapping[str, Any]) -> Iterator[str]:
-    said = expected.files
-    if seen["digest"] != said["digest"]:
+    if seen["fingerprint"] != expected.files:
         yield (
-            f"{name} sees other data files than the log of the backup has, by their places, sizes, partition values or "
-            f"deletion vectors: partitions {seen['partitions']:,} of {said['partitions']:,}, vectors "
-            f"{seen['vectors']:,} of {said['vectors']:,}."
+            f"{name} sees other data files than the log of the backup has, by their places, sizes, partition values, "
+            "deletion vectors or statistics."
         )
-    if seen["undeleted_said"] not in (None, seen["undeleted"]):
-        yield f"{name} reads {seen['undeleted']:,} rows where deletion vectors leave {seen['undeleted_said']:,}."
+    counted, said = seen["counted"]
+    if counted != said:
+        yield f"{name} counts {counted:,} rows in some files, and the log says {said:,} of these."
 
 
 def _has_its_columns(found: RestorableVersion, seen: Mapping[str, Any]) -> bool:

@@ -10,14 +10,15 @@ from lake.spark.jobs.parameters import quoted_location
 from lake.spark.jobs.report import Report
 
 KIND = "read_table"
-MOST_WITH_VECTORS = 10
-"""Files that are read through their deletion vectors: counting a table's rows reads neither."""
+MOST_COUNTED = 50
+"""Files with a deletion vector, and as many without, whose rows are counted: of a whole table Spark tells those that
+the log says, and opens no file."""
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
     """Return `version`, `files`, `bytes`, `rows`, `columns` (as `columns_of` has them), `partition_columns`,
-    `properties`, `features` and the `Fingerprint` of `table`. A row is read from its files, which counting may go
-    without; of some with deletion vectors all rows are, `undeleted`, and `undeleted_said` are those in the log."""
+    `properties`, `features` and `fingerprint` of `table`, and of some of its files the rows that were `counted`, with
+    those that the log says."""
     table = quoted_location(params["table"])
     report.step("Open the table")
     logs = spark._jvm.org.apache.spark.sql.delta.DeltaLog
@@ -30,8 +31,8 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     report.step("Read a row")
     spark.table(table).limit(1).collect()
     return {
-        **fingerprint(_marks(spark, snapshot)),
-        **_through_vectors(spark, log, snapshot),
+        "fingerprint": fingerprint(_marks(spark, snapshot)),
+        "counted": _counted(spark, log, snapshot),
         "version": newest.version,
         "files": int(detail["numFiles"]),
         "bytes": int(detail["sizeInBytes"]),
@@ -47,18 +48,20 @@ def _marks(spark: Any, snapshot: Any) -> Iterator[FileMark]:
     from pyspark.sql import DataFrame
 
     files = DataFrame(snapshot.allFiles().toDF(), spark)
-    for path, size, values, vector in files.select("path", "size", "partitionValues", "deletionVector").collect():
-        yield mark(LiveFile(path, size, values, vector and vector.asDict()))
+    columns = ("path", "size", "partitionValues", "deletionVector", "stats")
+    for path, size, values, vector, stats in files.select(*columns).toLocalIterator():
+        yield mark(LiveFile(path, size, values or {}, vector and vector.asDict(), stats))
 
 
-def _through_vectors(spark: Any, log: Any, snapshot: Any) -> dict[str, int | None]:
-    """The rows that are read of files with deletion vectors, and those that the log says, None where it does not."""
+def _counted(spark: Any, log: Any, snapshot: Any) -> tuple[int, int]:
+    """The rows that some files have by themselves and their deletion vectors, and those that the log says of these."""
     from pyspark.sql import DataFrame
 
-    jvm = spark._jvm
-    files = snapshot.allFiles().filter("deletionVector IS NOT NULL").limit(MOST_WITH_VECTORS).collectAsList()
-    said = [one.numLogicalRecords() for one in files]
+    says, jvm = snapshot.allFiles().filter("get_json_object(stats, '$.numRecords') IS NOT NULL"), spark._jvm
+    with_vector, without = (
+        says.filter(f"deletionVector IS {what}").limit(MOST_COUNTED) for what in ("NOT NULL", "NULL")
+    )
+    files = with_vector.union(without).collectAsList()
     some = jvm.scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
-    read = DataFrame(log.createDataFrame(snapshot, some, False, jvm.scala.Option.empty()), spark).count()
-    is_said = all(one.isDefined() for one in said)
-    return {"undeleted": read, "undeleted_said": sum(int(one.get()) for one in said) if is_said else None}
+    counted = DataFrame(log.createDataFrame(snapshot, some, False, jvm.scala.Option.empty()), spark).count()
+    return counted, sum(int(one.numLogicalRecords().get()) for one in files)

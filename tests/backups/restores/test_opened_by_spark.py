@@ -1,5 +1,6 @@
 """Tables of real Spark's, backed up, destroyed and opened in place: with the rows of the source, by readers only."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from dashboard.connections.models import Connection
 from lake.aws.s3 import S3
 from lake.delta.opened_log import READ_ONLY
 from lake.spark.backups.tuning import set_while
+from lake.spark.jobs import read_table
+from lake.spark.jobs.report import Report
 from lake.spark.sql import delta_path
 from sandbox.coordinated import take_back_backfill
 from sandbox.ground import DELTA_COMMITS
@@ -119,6 +122,20 @@ def read_as(point: Any, count: int) -> dict[str, Any]:
 def registrations(backup: Backup) -> Any:
     items = backup.lake.dynamodb("Scan", TableName=DELTA_COMMITS, ConsistentRead=True)["Items"]
     return [one for one in items if one["path"]["S"].startswith(f"s3a://{backup.source}/")]
+
+
+@pytest.mark.slow
+def test_a_deletion_vector_that_is_not_what_it_was_is_noticed(backup: Backup, spark_lake: SparkLake) -> None:
+    """Counting the rows of a table, and reading one of them, goes without it."""
+    uri, (root, properties, clause) = f"s3a://{backup.source}/t", KINDS["vectors"]
+    make(spark_lake, uri, properties, clause)
+    read = partial(read_table.run, spark_lake.spark, {"table": uri}, Report(lambda **_: None))
+    assert read()["counted"] == (len(rows(spark_lake, uri)),) * 2
+    [vector, *_] = [key for key, _ in backup.lake.list(backup.source, f"{root}/") if key.endswith(".bin")]
+    whole = backup.lake.get(backup.source, vector)
+    backup.lake.put(backup.source, vector, whole[:-8] + bytes(8))
+    with pytest.raises(Exception, match="checksum"):
+        read()
 
 
 @pytest.mark.parametrize("kind", [*map(slowly, ("without a checkpoint", "partitions, sidecars"))])

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -223,8 +224,7 @@ def test_what_lies_where_the_log_would_go_is_left_alone(table, capsys, name, say
 
 def test_a_reader_that_sees_something_else_fails_the_restore(table, capsys, monkeypatch):
     told = apply(capsys, table)
-    storage = options(table.backup)
-    seen = read_by_deltalake(told["to"], storage) | by_value(told["to"], storage)
+    seen = read_by_deltalake(told["to"], options(table.backup)) | by_value(table.backup, told["to"])
     monkeypatch.setattr(SparkPipeline, "run", lambda *_: {**seen, "files": 7})
     told = apply(capsys, table)
     assert "Spark sees files 7, and 6 is expected." in told["refused"]
@@ -257,34 +257,39 @@ def test_each_file_is_seen_with_its_place_and_partition_values(backup, tmp_path,
     assert (seen["spark"]["files_equal"], seen["spark"]["partitions"]) == (True, 4)
 
 
-@pytest.mark.parametrize("lost", ["all", "those of the checkpoint", "the place"])
+CHANGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "values": lambda add: {"partitionValues": {"place": None}},
+    "null": lambda add: {"partitionValues": {"place": dict(add["partitionValues"])["place"] or ""}},
+    "statistics": lambda add: {"stats": '{"numRecords":1}'},
+}
+
+
+@pytest.mark.parametrize(
+    ("lost", "where"), [("values", "commits"), *((one, "checkpoint") for one in CHANGES), ("place", "")]
+)
 def test_an_opened_log_that_names_a_file_otherwise_is_not_called_restored(
-    backup, tmp_path, capsys, monkeypatch, by_deltalake, lost
+    backup, tmp_path, capsys, monkeypatch, by_deltalake, lost, where
 ):
     """Version, files, bytes, rows and columns are all as they should be."""
-    row, column = LogOpener._row, LogOpener._column
+    point, row, column = partitioned(backup, tmp_path), LogOpener._row, LogOpener._column
 
     def of_commit(self: LogOpener, line: dict[str, Any]) -> dict[str, Any]:
-        return row(self, {name: {**action, "partitionValues": {"place": None}} for name, action in line.items()})
+        return row(self, {name: action | CHANGES[lost](action) for name, action in line.items()})
 
     def of_checkpoint(self: LogOpener, field: Any, values: Any) -> Any:
-        if field.name != "add":
-            return column(self, field, values)
-        rows = column(self, field, values).to_pylist()
-        return pa.array([one and {**one, "partitionValues": [("place", None)]} for one in rows], field.type)
+        made = column(self, field, values)
+        rows = [one and one | CHANGES[lost](one) for one in made.to_pylist()] if field.name == "add" else []
+        for one in filter(None, rows):
+            one["partitionValues"] = list(dict(one["partitionValues"]).items())
+        return pa.array(rows, field.type) if rows else made
 
     def elsewhere(self: OpenLog, path: str) -> str:
         return f"s3a://{self.backup.bucket}/{self.backup.prefix}t/{path.rpartition('/')[2]}"
 
-    if lost == "the place":
-        monkeypatch.setattr(OpenLog, "_place", elsewhere)
-        point = partitioned(backup, tmp_path)
-        for key, _ in list(backup.lake.list(backup.vault, "pool/t/place=")):
-            backup.lake.put(backup.vault, f"pool/t/{key.rpartition('/')[2]}", backup.lake.get(backup.vault, key))
-    else:
-        point = partitioned(backup, tmp_path)
-        monkeypatch.setattr(LogOpener, "_column", of_checkpoint)
-        monkeypatch.setattr(LogOpener, "_row", of_commit if lost == "all" else row)
+    for key, _ in list(backup.lake.list(backup.vault, "pool/t/place=")):
+        backup.lake.put(backup.vault, f"pool/t/{key.rpartition('/')[2]}", backup.lake.get(backup.vault, key))
+    wrong = {"commits": (LogOpener, "_row", of_commit), "checkpoint": (LogOpener, "_column", of_checkpoint)}
+    monkeypatch.setattr(*wrong.get(where, (OpenLog, "_place", elsewhere)))
     told = restore(capsys, str(point.pk), "--instant", "--apply", "--here")
     assert "Spark sees other data files than the log of the backup has" in told["refused"]
     assert told["job"]["verified"]["spark"]["files_equal"] is False

@@ -38,7 +38,7 @@ def test_a_version_is_chosen_planned_confirmed_and_shown_as_readers_saw_it(table
     operator, to = signed_in(Role.OPERATOR), ""
 
     def seen(*_: Any) -> Any:
-        return read_by_deltalake(to, options(table.backup)) | by_value(to, options(table.backup))
+        return read_by_deltalake(to, options(table.backup)) | by_value(table.backup, to)
 
     monkeypatch.setattr(SparkPipeline, "run", seen)
     plan = operator.post(start(table), {"which": "own"})["Location"]

@@ -1,0 +1,74 @@
+"""The data files of a version that can be restored, by its log in the backup."""
+
+import io
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+
+from lake.aws.s3 import S3
+from lake.delta.file_actions import LogUnreadable, checkpoint_rows, commit_rows, located, vector_id
+from lake.delta.fingerprint import FileMark, LiveFile, mark
+from lake.delta.names import LogName, NameKind, parse_name
+from lake.points.copies import StoredLog
+from lake.points.reading import RestorableVersion
+
+_ADD = ("path", "size", "partitionValues", "deletionVector", "stats", "stats_parsed.numRecords")
+_COLUMNS = tuple(f"add.{name}" for name in _ADD)
+
+
+def file_marks(s3: S3, found: RestorableVersion, pool: ThreadPoolExecutor, *, is_open: bool) -> Collection[FileMark]:
+    """What a reader has to see of each file; with `is_open`, of files that are named in full where they lie in the
+    backup. Raises LogUnreadable, AwsError."""
+    names = {one.key: parse_name(one.name) for one in found.log}
+    base = max((name.version or 0 for name in names.values() if name.format), default=-1)
+    # Readers take a checkpoint, with its sidecars, and the commits above it.
+    read = [key for key, name in names.items() if name.kind is not NameKind.COMMIT or (name.version or 0) > base]
+    keys = sorted(read, key=lambda key: names[key].version or 0)
+    bodies = StoredLog(s3, found.point.place.bucket, "", pool).bodies(keys)
+    live: dict[tuple[str, str], FileMark] = {}
+    place = partial(_in_backup, found) if is_open else unquote
+    for key, body in zip(keys, bodies, strict=True):
+        if isinstance(body, LogUnreadable):
+            raise body
+        added: dict[tuple[str, str], FileMark] = {}
+        try:
+            for row in _rows(names[key], body):
+                if (remove := row.get("remove")) and names[key].kind is NameKind.COMMIT:
+                    live.pop(_identity(remove), None)
+                if add := row.get("add"):
+                    added[_identity(add)] = _mark(add, place)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise LogUnreadable(f"{key} has an action that is none of Delta: {error}.") from error
+        live |= added  # what a commit removes goes before what it adds, in whichever order they stand
+    return live.values()
+
+
+def _rows(name: LogName, body: bytes) -> Iterator[Mapping[str, Any]]:
+    version = name.version or 0
+    is_json = name.kind is NameKind.COMMIT or name.format == "json"
+    return commit_rows(version, body) if is_json else checkpoint_rows(version, io.BytesIO(body), _COLUMNS)
+
+
+def _identity(action: Mapping[str, Any]) -> tuple[str, str]:
+    return action["path"], vector_id(action.get("deletionVector"))
+
+
+def _in_backup(found: RestorableVersion, path: str) -> str:
+    """The URI of a file in the backup by its path in the log."""
+    source = found.point.source
+    keys = located(path, source.prefix, source.bucket).keys
+    return found.point.place.below(keys[0]).uri if keys else path
+
+
+def _mark(add: Mapping[str, Any], place: Any) -> FileMark:
+    stats, values = add.get("stats"), dict(add.get("partitionValues") or ())
+    file = LiveFile(add["path"], add["size"], values, add.get("deletionVector"), stats)
+    try:
+        rows = orjson.loads(stats)["numRecords"] if stats else add["stats_parsed"]["numRecords"]
+    except (ValueError, LookupError, TypeError):
+        rows = None
+    return mark(file, place, rows if type(rows) is int else None)
