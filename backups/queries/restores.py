@@ -1,7 +1,7 @@
 """A restore as its page shows it and its command prints it, from what jobs have stored."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -24,6 +24,7 @@ COUNTED = {
     "vectors": "Deletion vectors",
 }
 """What a page says of a restored table, by the names of the facts in the JSON."""
+EACH_FILE = "Each file: place, size, partition values, deletion vector, statistics"
 
 
 class ReadRow(NamedTuple):
@@ -83,21 +84,16 @@ class TableRestorePage(PlanPage):
         if (outcome := self.outcome) is None:
             return []
         seen = outcome["verified"]
-        proven, spark, deltalake = cast(
-            "tuple[Mapping[str, Any], ...]", (seen["expected"], seen["spark"], seen["deltalake"])
-        )
-        unread, is_equal = ("Not read", "Not read") if deltalake["reason"] else ("Not compared", "Equal")
-        # What was restored by an earlier release has fewer of them.
-        rows = [
-            ReadRow(
-                name, _number(proven.get(key), "Not known"), _number(spark[key]), _number(deltalake.get(key), unread)
-            )
-            for key, name in COUNTED.items()
-            if key in spark
-        ]
+        proven, spark, other = cast("Sequence[Mapping[str, Any]]", (seen["expected"], seen["spark"], seen["deltalake"]))
+        unread = "Not read" if other["reason"] else "Not compared"
+        rows = []
+        for key, name in COUNTED.items():
+            if key in spark:  # what was restored by an earlier release has fewer of them
+                numbers = _number(proven.get(key), "Not known"), _number(spark[key]), _number(other.get(key), unread)
+                rows.append(ReadRow(name, *numbers))
         if "files_equal" in spark:
-            rows.append(ReadRow("Each file as in the log", "In the log", "Equal", unread))
-        return [*rows, ReadRow("Columns", "In the log", "Equal", is_equal)]
+            rows.append(ReadRow(EACH_FILE, "In the log", "Equal", unread))
+        return [*rows, ReadRow("Columns", "In the log", "Equal", "Not read" if other["reason"] else "Equal")]
 
 
 def _number(value: int | None, absent: str = "Not read") -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
@@ -19,6 +20,7 @@ from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import BucketPrefix
+from lake.delta.file_actions import LogUnreadable
 from lake.delta.opened_log import LogOpener
 from lake.delta.uri import TableUri
 from lake.points.reading import KeptPoint, is_earlier_of
@@ -293,6 +295,15 @@ def test_an_opened_log_that_names_a_file_otherwise_is_not_called_restored(
     told = restore(capsys, str(point.pk), "--instant", "--apply", "--here")
     assert "Spark sees other data files than the log of the backup has" in told["refused"]
     assert told["job"]["verified"]["spark"]["files_equal"] is False
+
+
+def test_a_log_that_does_not_tell_its_files_is_said_before_anything_is_written(table, capsys, monkeypatch):
+    before = everything(table.backup.lake, table.backup.vault)
+    monkeypatch.setattr(jobs, "file_marks", Mock(side_effect=LogUnreadable("Version 3 names a file oddly.")))
+    told = apply(capsys, table)
+    assert told["job"]["error"]["code"] == "LogUnreadable"
+    assert "Version 3 names a file oddly." in told["refused"]
+    assert everything(table.backup.lake, table.backup.vault) == before
 
 
 def test_a_backup_that_was_copied_elsewhere_opens_there(table, capsys):

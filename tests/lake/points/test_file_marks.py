@@ -5,9 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from lake.aws.errors import AwsError
 from lake.backup.objects import BucketPrefix
 from lake.delta.file_actions import LogUnreadable
 from lake.delta.fingerprint import FileMark, LiveFile, fingerprint, mark, rows_of
@@ -36,6 +38,8 @@ def read(log: dict[str, bytes], *, is_open: bool = False) -> list[FileMark]:
     point: Any = KeptPoint("", BucketPrefix("vault", "pool/"), {"table": "s3a://lake/t"}, {})  # type: ignore[typeddict-item]
     state, copies = TableAtVersion(5, "id", 1, 1, None), tuple(LogCopy(name, name, 1, "") for name in log)
     s3: Any = SimpleNamespace(get=lambda _, key: SimpleNamespace(data=log[key], etag="", size=1))
+    if not all(log.values()):
+        s3.get = Mock(side_effect=AwsError("NoSuchKey", "it is gone", "", "s3:GetObject", "", "a key"))
     found = RestorableVersion(point, state, copies, (), {}, {})
     with ThreadPoolExecutor(2) as pool:
         return list(file_marks(s3, found, pool, is_open=is_open))
@@ -55,6 +59,11 @@ def test_what_a_commit_removes_goes_and_what_it_adds_stays_in_whichever_order():
     assert fingerprint(read({name: log[name] for name in (CHECKPOINT, commit_name(4))})) == fingerprint(
         [without_stats, mark(with_vector)]
     )
+
+
+def test_a_file_with_another_vector_is_another_file():
+    both = {commit_name(0): commit_bytes(added(A)), commit_name(1): commit_bytes(added(A._replace(vector=VECTOR)))}
+    assert fingerprint(read(both)) == fingerprint([mark(A), mark(A._replace(vector=VECTOR))])
 
 
 def plain(action: Any) -> Any:
@@ -128,6 +137,8 @@ def test_a_digest_is_over_what_is_compared_and_nothing_else():
 
 
 def test_an_action_that_is_none_of_delta_refuses_the_restore():
+    with pytest.raises(LogUnreadable, match="it is gone"):
+        read({commit_name(0): b""})
     with pytest.raises(LogUnreadable, match="none of Delta"):
         read({commit_name(0): commit_bytes({"add": {"size": 5}})})
     with pytest.raises(LogUnreadable, match="unknown kind"):
