@@ -276,8 +276,8 @@ class FileCounts(TypedDict):
 
 
 class ReadBySpark(ReadBy, FileCounts):
-    """`files_equal` is about place, size, partition values, deletion vector and statistics of each data file. `wrote`
-    says that Spark has written to the table afterwards, null where that is not wanted."""
+    """`files_equal` is about place, size, partition values and deletion vector of each data file. `wrote` says that
+    Spark has written to the table afterwards, null where that is not wanted."""
 
     files_equal: Annotated[bool, True]
     wrote: bool | None

@@ -1,9 +1,9 @@
 """A restore as its page shows it and its command prints it, from what jobs have stored."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from django.urls import reverse
 
@@ -16,7 +16,7 @@ from changes.pages import PlanPage
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import TableUri
 
-COUNTED = {
+FACTS = {
     "version": "Version",
     "files": "Data files",
     "rows": "Rows",
@@ -24,7 +24,7 @@ COUNTED = {
     "vectors": "Deletion vectors",
 }
 """What a page says of a restored table, by the names of the facts in the JSON."""
-EACH_FILE = "Each file: place, size, partition values, deletion vector, statistics"
+EACH_FILE = "Each file: place, size, partition values, deletion vector"
 
 
 class ReadRow(NamedTuple):
@@ -83,11 +83,11 @@ class TableRestorePage(PlanPage):
         """What each reader saw beside what was proven; none before a reader has."""
         if (outcome := self.outcome) is None:
             return []
-        seen = outcome["verified"]
-        proven, spark, other = cast("Sequence[Mapping[str, Any]]", (seen["expected"], seen["spark"], seen["deltalake"]))
+        seen: Mapping[str, Any] = outcome["verified"]
+        proven, spark, other = seen["expected"], seen["spark"], seen["deltalake"]
         unread = "Not read" if other["reason"] else "Not compared"
         rows = []
-        for key, name in COUNTED.items():
+        for key, name in FACTS.items():
             if key in spark:  # what was restored by an earlier release has fewer of them
                 numbers = _number(proven.get(key), "Not known"), _number(spark[key]), _number(other.get(key), unread)
                 rows.append(ReadRow(name, *numbers))

@@ -61,7 +61,7 @@ from lake.aws.copying import COPY_LIMIT
 from lake.aws.errors import AwsError
 from lake.backup.objects import POINTS, place_of
 from lake.delta.file_actions import LogUnreadable
-from lake.delta.fingerprint import fingerprint, rows_of
+from lake.delta.fingerprint import fingerprint
 from lake.delta.uri import TableUri
 from lake.points.file_marks import file_marks
 from lake.points.reading import (
@@ -135,12 +135,7 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
             found, plan, to = _planned_again(lake, point, params, pool)
             check_shown(plan, params["digest"])
             check_danger(context, params, plan, TableUri.parse(point.table).name, IN_PLACE)
-            asked, is_open = asked_by(plan), to is None
-            try:
-                files = () if asked else file_marks(lake.s3, found, pool, is_open=is_open)
-            except LogUnreadable as reason:
-                raise JobFailed("LogUnreadable", f"{BEFORE_ANY_CHANGE}: {reason}") from reason
-            seen_as = Expected(found, is_open, fingerprint(files), rows_of(files))
+            seen_as, asked = _expected(lake, found, pool, is_open=to is None), asked_by(plan)
             readings = () if asked else (BY_SPARK, BY_DELTALAKE, *((WRITE,) if to else ()))
             step.then = (*(call.says for call in plan.calls), *readings)
         kept = Snapshots(plan, {"point": found.point.uri})
@@ -164,6 +159,14 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         if to is not None and kind_of(params) == "in_place":
             forget_commits(to)
         return said
+
+
+def _expected(lake: Lake, found: RestorableVersion, pool: ThreadPoolExecutor, *, is_open: bool) -> Expected:
+    """Raises JobFailed."""
+    try:
+        return Expected(found, is_open, *fingerprint(file_marks(lake.s3, found, pool, is_open=is_open)))
+    except LogUnreadable as reason:
+        raise JobFailed("LogUnreadable", f"{BEFORE_ANY_CHANGE}: {reason}") from reason
 
 
 def _point(pk: str) -> RestorePoint:

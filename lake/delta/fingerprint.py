@@ -1,4 +1,4 @@
-"""What tells the data files of a table from any others: a digest and a few numbers, in which two readers must agree."""
+"""A digest of a version's data files, on which two readers of it must agree."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
@@ -11,27 +11,26 @@ from lake.delta.file_actions import vector_path
 
 
 class LiveFile(NamedTuple):
-    """A data file of a version, as the log has it; `values` are those of its partition columns, `stats` is JSON."""
+    """A data file of a version, as the log has it; `values` are those of its partition columns."""
 
     path: str
     size: int
     values: Mapping[str, str | None]
     vector: dict[str, Any] | None
-    stats: str | None
 
 
 class FileMark(NamedTuple):
-    """What of a file is compared. `values` is short, as there may be millions; `rows` are those that are not deleted,
-    None where they are not known."""
+    """What is kept of one file: a digest, one of its partition values, None where there are none, and how many rows it
+    has that are not deleted, None where that is not known."""
 
     digest: bytes
-    values: int
+    values: bytes | None
     has_vector: bool
     rows: int | None
 
 
 class Fingerprint(TypedDict):
-    """`digest` is over each file's place, size, partition values, deletion vector and statistics."""
+    """`digest` is over each file's place, size, partition values and deletion vector."""
 
     partitions: int
     vectors: int
@@ -45,22 +44,25 @@ def mark(file: LiveFile, place: Callable[[str], str] = unquote, rows: int | None
         path, deleted = vector_path(vector), vector["cardinality"]
         where = place(path) if path else vector["pathOrInlineDv"]
         told = [where, vector.get("offset"), vector["sizeInBytes"], deleted]
-    line = orjson.dumps([place(file.path), file.size, told, file.stats]) + values
+    line = orjson.dumps([place(file.path), file.size, told]) + values
     left = None if rows is None else rows - deleted
-    return FileMark(hashlib.sha256(line).digest(), hash(values) if file.values else 0, told is not None, left)
+    return FileMark(_digest(line), _digest(values) if file.values else None, told is not None, left)
 
 
-def fingerprint(marks: Iterable[FileMark]) -> Fingerprint:
-    """That of the files of a version, in any order."""
-    whole = sorted(marks, key=lambda one: one.digest)
-    return {
-        "partitions": len({one.values for one in whole} - {0}),
-        "vectors": sum(one.has_vector for one in whole),
-        "digest": hashlib.sha256(b"".join(one.digest for one in whole)).hexdigest(),
-    }
+def fingerprint(marks: Iterable[FileMark]) -> tuple[Fingerprint, int | None]:
+    """The fingerprint of a version's files, whose order does not matter, and their rows, None where not known."""
+    partitions: set[bytes | None] = {None}
+    digest, vectors, rows = 0, 0, 0
+    is_known = True
+    for one in marks:
+        digest = (digest + int.from_bytes(one.digest)) % 2**256
+        partitions.add(one.values)
+        vectors += one.has_vector
+        is_known &= one.rows is not None
+        rows += one.rows or 0
+    found: Fingerprint = {"partitions": len(partitions) - 1, "vectors": vectors, "digest": f"{digest:064x}"}
+    return found, rows if is_known else None
 
 
-def rows_of(marks: Iterable[FileMark]) -> int | None:
-    """The rows of a version; None where they are not known of each file."""
-    rows = [one.rows for one in marks]
-    return None if None in rows else sum(one or 0 for one in rows)
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()

@@ -1,9 +1,10 @@
 """The data files of a version that can be restored, by its log in the backup."""
 
 import io
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,17 +22,18 @@ _COLUMNS = tuple(f"add.{name}" for name in _ADD)
 
 
 def file_marks(s3: S3, found: RestorableVersion, pool: ThreadPoolExecutor, *, is_open: bool) -> Collection[FileMark]:
-    """What a reader has to see of each file; with `is_open`, of files that are named in full where they lie in the
-    backup. Raises LogUnreadable, AwsError."""
+    """The marks that a reader must see; with `is_open`, places are the whole URIs in the backup. Raises LogUnreadable,
+    AwsError."""
     names = {one.key: parse_name(one.name) for one in found.log}
     base = max((name.version or 0 for name in names.values() if name.format), default=-1)
     # Readers take a checkpoint, with its sidecars, and the commits above it.
-    read = [key for key, name in names.items() if name.kind is not NameKind.COMMIT or (name.version or 0) > base]
-    keys = sorted(read, key=lambda key: names[key].version or 0)
-    bodies = StoredLog(s3, found.point.place.bucket, "", pool).bodies(keys)
+    above = {name.version: key for key, name in names.items() if name.kind is NameKind.COMMIT}
+    commits = [above[version] for version in sorted(version or 0 for version in above) if version > base]
+    large = [key for key, name in names.items() if name.kind is not NameKind.COMMIT]
+    log = StoredLog(s3, found.point.place.bucket, "", pool)
     live: dict[tuple[str, str], FileMark] = {}
-    place = partial(_in_backup, found) if is_open else unquote
-    for key, body in zip(keys, bodies, strict=True):
+    place = partial(_in_backup, found, frozenset(one.key for one in found.files)) if is_open else unquote
+    for key, body in zip((*large, *commits), chain(map(log.body, large), log.bodies(commits)), strict=True):
         if isinstance(body, LogUnreadable):
             raise body
         added: dict[tuple[str, str], FileMark] = {}
@@ -57,16 +59,16 @@ def _identity(action: Mapping[str, Any]) -> tuple[str, str]:
     return action["path"], vector_id(action.get("deletionVector"))
 
 
-def _in_backup(found: RestorableVersion, path: str) -> str:
-    """The URI of a file in the backup by its path in the log."""
-    source = found.point.source
-    keys = located(path, source.prefix, source.bucket).keys
-    return found.point.place.below(keys[0]).uri if keys else path
+def _in_backup(found: RestorableVersion, proven: Collection[str], path: str) -> str:
+    """The URI in the backup of a file by its path in the log, which stays where it leads to no `proven` key."""
+    source, place = found.point.source, found.point.place
+    key = next(iter(located(path, source.prefix, source.bucket).keys), "")
+    return place.below(key).uri if place.prefix + key in proven else path
 
 
-def _mark(add: Mapping[str, Any], place: Any) -> FileMark:
-    stats, values = add.get("stats"), dict(add.get("partitionValues") or ())
-    file = LiveFile(add["path"], add["size"], values, add.get("deletionVector"), stats)
+def _mark(add: Mapping[str, Any], place: Callable[[str], str]) -> FileMark:
+    file = LiveFile(add["path"], add["size"], dict(add.get("partitionValues") or ()), add.get("deletionVector"))
+    stats = add.get("stats")
     try:
         rows = orjson.loads(stats)["numRecords"] if stats else add["stats_parsed"]["numRecords"]
     except (ValueError, LookupError, TypeError):

@@ -11,8 +11,9 @@ from lake.spark.jobs.report import Report
 
 KIND = "read_table"
 MOST_COUNTED = 50
-"""Files with a deletion vector, and as many without, whose rows are counted: of a whole table Spark tells those that
-the log says, and opens no file."""
+"""How many files with a deletion vector, and how many without, are opened to count their rows. For a whole table Spark
+only adds up the log's statistics."""
+FILES_OF_A_PART = 20_000
 
 
 def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, object]:
@@ -31,7 +32,7 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
     report.step("Read a row")
     spark.table(table).limit(1).collect()
     return {
-        "fingerprint": fingerprint(_marks(spark, snapshot)),
+        "fingerprint": fingerprint(_marks(spark, snapshot))[0],
         "counted": _counted(spark, log, snapshot),
         "version": newest.version,
         "files": int(detail["numFiles"]),
@@ -47,19 +48,26 @@ def run(spark: Any, params: Mapping[str, Any], report: Report) -> dict[str, obje
 def _marks(spark: Any, snapshot: Any) -> Iterator[FileMark]:
     from pyspark.sql import DataFrame
 
-    files = DataFrame(snapshot.allFiles().toDF(), spark)
-    columns = ("path", "size", "partitionValues", "deletionVector", "stats")
-    for path, size, values, vector, stats in files.select(*columns).toLocalIterator():
-        yield mark(LiveFile(path, size, values or {}, vector and vector.asDict(), stats))
+    files = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size", "partitionValues", "deletionVector")
+    # One part after the other is held in memory.
+    parts = files.repartition(1 + snapshot.numOfFiles() // FILES_OF_A_PART)
+    for path, size, values, vector in parts.toLocalIterator():
+        yield mark(LiveFile(path, size, values or {}, vector and vector.asDict()))
 
 
 def _counted(spark: Any, log: Any, snapshot: Any) -> tuple[int, int]:
-    """The rows that some files have by themselves and their deletion vectors, and those that the log says of these."""
+    """The rows found by opening some files, and the rows that the log gives for the same files."""
     from pyspark.sql import DataFrame
 
-    says, jvm = snapshot.allFiles().filter("get_json_object(stats, '$.numRecords') IS NOT NULL"), spark._jvm
+    jvm = spark._jvm
+    mixed = spark._sc._gateway.new_array(jvm.org.apache.spark.sql.Column, 1)
+    mixed[0] = jvm.org.apache.spark.sql.functions.expr("xxhash64(path)")
     with_vector, without = (
-        says.filter(f"deletionVector IS {what}").limit(MOST_COUNTED) for what in ("NOT NULL", "NULL")
+        snapshot.allFiles()
+        .filter(f"deletionVector IS {what} AND get_json_object(stats, '$.numRecords') IS NOT NULL")
+        .orderBy(mixed)
+        .limit(MOST_COUNTED)
+        for what in ("NOT NULL", "NULL")
     )
     files = with_vector.union(without).collectAsList()
     some = jvm.scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()

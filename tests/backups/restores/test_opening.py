@@ -262,7 +262,6 @@ def test_each_file_is_seen_with_its_place_and_partition_values(backup, tmp_path,
 CHANGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "values": lambda add: {"partitionValues": {"place": None}},
     "null": lambda add: {"partitionValues": {"place": dict(add["partitionValues"])["place"] or ""}},
-    "statistics": lambda add: {"stats": '{"numRecords":1}'},
 }
 
 

@@ -111,6 +111,7 @@ def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
 
     assert (told["refused"], told["job"]["state"]) == ("", "succeeded")
     assert rows(spark_lake, told["to"]) == point_rows
+    assert told["job"]["verified"]["spark"]["files_equal"]
     again = restore(capsys, uri, "--apply")["job"]
     assert again["state"] == "succeeded"
     assert again["verified"]["spark"]["version"] == again["verified"]["expected"]["version"] + 1

@@ -18,6 +18,14 @@ from lake.points.reading import KeptPoint, RestorableVersion
 
 SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
 FILES: Fingerprint = {"partitions": 3, "vectors": 2, "digest": "6a0c"}
+OTHER_FILES = (
+    "Spark sees other data files than the log of the backup has, by their places, sizes, partition values or deletion "
+    "vectors."
+)
+COUNTED = (
+    "Spark counts 5 rows in the files that it opened, and the log gives 4 for them: its statistics are wrong, or the "
+    "files are not what they were."
+)
 DOCUMENT = "s3a://vault/_levee/points/lake/t/@5-9b1d6e0f3a7c2584.json"
 
 
@@ -51,10 +59,9 @@ def seen(**changed: Any) -> dict[str, Any]:
         ({"properties": {"a": "c"}}, "Spark sees other table properties than the log of the backup has."),
         (
             {"fingerprint": FILES | {"digest": ""}},
-            "Spark sees other data files than the log of the backup has, by their places, sizes, partition values, "
-            "deletion vectors or statistics.",
+            OTHER_FILES,
         ),
-        ({"counted": [5, 4]}, "Spark counts 5 rows in some files, and the log says 4 of these."),
+        ({"counted": [5, 4]}, COUNTED),
     ],
 )
 def test_what_one_reader_sees_otherwise_is_said(changed, says):
@@ -96,7 +103,8 @@ def written(**changed: Any) -> dict[str, Any]:
         ({"version": 7}, "After its write Spark sees version 7, and 6 is expected."),
         ({"version": 5, "properties": {"a": "b"}}, "After its write Spark does not see it."),
         ({"files": 5}, "After its write Spark sees files 5, and 6 is expected."),
-        ({"counted": [5, 4]}, "After its write Spark counts 5 rows in some files, and the log says 4 of these."),
+        ({"counted": [5, 4]}, f"After its write {COUNTED}"),
+        ({"fingerprint": FILES | {"digest": ""}}, f"After its write {OTHER_FILES}"),
     ],
 )
 def test_what_a_write_has_changed_otherwise_is_said(changed, says):
