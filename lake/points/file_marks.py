@@ -27,8 +27,8 @@ def file_marks(s3: S3, found: RestorableVersion, pool: ThreadPoolExecutor, *, is
     names = {one.key: parse_name(one.name) for one in found.log}
     base = max((name.version or 0 for name in names.values() if name.format), default=-1)
     # Readers take a checkpoint, with its sidecars, and the commits above it.
-    above = {name.version: key for key, name in names.items() if name.kind is NameKind.COMMIT}
-    commits = [above[version] for version in sorted(version or 0 for version in above) if version > base]
+    ordered = sorted((name.version or 0, key) for key, name in names.items() if name.kind is NameKind.COMMIT)
+    commits = [key for version, key in ordered if version > base]
     large = [key for key, name in names.items() if name.kind is not NameKind.COMMIT]
     log = StoredLog(s3, found.point.place.bucket, "", pool)
     live: dict[tuple[str, str], FileMark] = {}

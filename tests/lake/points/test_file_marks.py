@@ -41,9 +41,7 @@ def of(*files: LiveFile) -> Fingerprint:
     return fingerprint(map(mark, files))[0]
 
 
-def read(
-    log: dict[str, bytes], *, is_open: bool = False, files: tuple[FileCopy, ...] = ()
-) -> tuple[Fingerprint, int | None]:
+def read(log: dict[str, bytes], *, is_open: bool = False, files: tuple[FileCopy, ...] = ()) -> Any:
     point: Any = KeptPoint("", BucketPrefix("vault", "pool/"), {"table": "s3a://lake/t"}, {})  # type: ignore[typeddict-item]
     state, copies = TableAtVersion(5, "id", 1, 1, None), tuple(LogCopy(name, name, 1, "") for name in log)
     s3: Any = SimpleNamespace(get=lambda _, key: SimpleNamespace(data=log[key], etag="", size=1))
