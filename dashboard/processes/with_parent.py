@@ -1,4 +1,7 @@
-"""A program that the kernel asks to end when its parent has died, however it died; Linux alone can do that."""
+"""A program that the kernel kills when its parent has died, however it died; Linux alone can do that.
+
+A program that hangs would ignore a request to end. Of a job that is cut off, the reaper tells.
+"""
 
 import ctypes
 import os
@@ -11,15 +14,15 @@ PR_SET_PDEATHSIG = 1
 
 
 def ending_with_parent(command: Sequence[str]) -> tuple[str, ...]:
-    """The command line of a child of this process that gets SIGTERM when this process dies."""
+    """The command line of a child of this process that is killed when this process dies."""
     if sys.platform != "linux":
         return tuple(command)
     return (sys.executable, "-m", __name__, str(os.getpid()), *command)
 
 
 def main(parent: int, command: Sequence[str]) -> None:
-    """Ask the kernel for the signal and become the program; the parent may have died before that."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    """Ask the kernel for it and become the program; the parent may have died before that."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == parent:
         os.execvp(command[0], list(command))  # noqa: S606 - the supervisor's own command line
 

@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -96,3 +98,15 @@ def test_a_process_that_dies_at_once_every_time_stops_everything(tmp_path, super
             boss.watch()
     finally:
         boss.stop()
+
+
+def test_a_process_that_ignores_requests_to_end_does_not_outlive_a_killed_parent(tmp_path):
+    ignores = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('ready', flush=True)\n"
+    child = python("child", f"{ignores}time.sleep(600)", tmp_path)
+    starts = "import subprocess, sys; from dashboard.processes.with_parent import ending_with_parent\n"
+    starts += "subprocess.Popen(ending_with_parent(sys.argv[1:]), start_new_session=True).wait()"
+    with subprocess.Popen([sys.executable, "-c", starts, *child.command], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+    wait_for(lambda: not processes_of(tmp_path))
