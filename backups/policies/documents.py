@@ -4,12 +4,16 @@ Sources: the S3 User Guide on the permissions of S3 Batch Operations copies and 
 needs at its destination. Reading and writing are kept apart, although AWS's own sample grants everything on everything.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from json import dumps
 from shlex import quote
 from typing import Any
 
 from backups.policies.names import PlanNames
+from lake.aws.arns import literal
+from lake.backup.objects import CLAIM, RESTORED, SET_ASIDE, BucketPrefix
+from lake.points.copies import LOG
 
 BATCH_SERVICE = "batchoperations.s3.amazonaws.com"
 # With version actions, since a manifest of a versioned source names its versions.
@@ -35,6 +39,7 @@ WATCH_JOBS = (
     "s3:UpdateJobPriority",
     "s3:UpdateJobStatus",
 )
+RESTORING = ("s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload")
 DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutBucketVersioning", "s3:PutLifecycleConfiguration")
 
 Statement = dict[str, Any]
@@ -43,7 +48,8 @@ Statement = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class PolicyDocument:
     """One policy. `account` is "source" or "vault"; `kind` says what it is attached to: "trust", "role", "identity",
-    "bucket" or "key"; `target` is that role's, bucket's or key's name, "" where Levee cannot know it.
+    "bucket" or "key"; `target` is that role's, bucket's or key's name, "" where Levee cannot know it. What is
+    `to_restore` is needed for nothing else.
     """
 
     code: str
@@ -53,6 +59,12 @@ class PolicyDocument:
     kind: str
     target: str
     document: dict[str, Any]
+    to_restore: bool = False
+
+    @property
+    def section(self) -> str:
+        """Under which it stands on pages."""
+        return f"{self.account.replace('vault', 'backup').capitalize()} account{', to restore' * self.to_restore}"
 
     @property
     def json(self) -> str:
@@ -96,7 +108,7 @@ def policy_documents(names: PlanNames) -> tuple[PolicyDocument, ...]:
     documents += [_source_bucket(names), _levee_source(names)]
     if names.source_key:
         documents.append(_source_key(names))
-    return tuple(documents)
+    return (*documents, *(replace(one, to_restore=True) for one in _to_restore(names)))
 
 
 def _trust(names: PlanNames) -> PolicyDocument:
@@ -245,6 +257,60 @@ def _destination_key(names: PlanNames) -> PolicyDocument:
     why = "The key that the copies are encrypted with lets the copiers use it."
     target = names.destination_key
     return _document("destination-key", "Policy of the copies' key", why, "vault", "key", target, statement)
+
+
+def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
+    """Levee copies back as it copies: in the backup account, which writes to the bucket of the source.
+
+    What commit stores need is with the policies of the source's connection, which knows them.
+    """
+    new_path = [names.object_arn(BucketPrefix(names.source.bucket, RESTORED))]
+    in_place = [names.object_arn(names.source)]
+    if names.source.prefix:  # what a plan of one table sets aside lies beside it
+        in_place.append(f"{_source_arn(names)}/{literal(names.source.prefix.rstrip('/'))}.{SET_ASIDE}*")
+    why = f"Beside what it may to back up: into {RESTORED} of the source's bucket, or what you put in its stead."
+    yield _levee_restores(names, "levee-restore", "Levee restores to a new path", why, new_path)
+    why = "Beside what it may to back up: what it puts back where a table is, or was. Attach it for that."
+    yield _levee_restores(names, "levee-restore-in-place", "Levee puts tables back", why, in_place)
+    why = "Lets Levee write as itself in the backup account. Objects have to belong to the bucket's owner: no ACLs."
+    yield _restored_bucket(names, "restore-bucket", "Policy of the source, for a new path", why, new_path)
+    yield _restored_bucket(names, "restore-in-place-bucket", "Policy of the source, for in place", why, in_place)
+    spark = [*_write_restored(in_place[:1])]
+    if names.source_key:
+        spark.append(_allow("SparkEncrypts", ("kms:Decrypt", "kms:GenerateDataKey"), names.source_key))
+    why = "In place Spark opens and writes as the source's connection, whose own policies say what commit stores need."
+    yield _document("levee-put-back", "Spark writes to a table put back", why, "source", "identity", "", *spark)
+    if names.source_key:
+        encrypts = _allow("RestoreEncrypts", ("kms:GenerateDataKey",), "*")
+        statement = {**encrypts, "Principal": {"AWS": [names.vault_principal]}}
+        why = "The key that the source's objects are encrypted with lets Levee encrypt what it writes there."
+        key = names.source_key
+        yield _document("restore-key", "Policy of the source's key, to restore", why, "source", "key", key, statement)
+
+
+def _levee_restores(names: PlanNames, code: str, title: str, why: str, places: list[str]) -> PolicyDocument:
+    statements = [*_write_restored(places), _see_claims(names)]
+    statements.append(_allow("AskArchives", ("s3:RestoreObject",), names.object_arn(names.destination)))
+    if names.source_key:
+        statements.append(_allow("EncryptRestored", ("kms:GenerateDataKey",), names.source_key))
+    return _document(code, title, why, "vault", "identity", "", *statements)
+
+
+def _restored_bucket(names: PlanNames, code: str, title: str, why: str, places: list[str]) -> PolicyDocument:
+    principal = {"Principal": {"AWS": [names.vault_principal]}}
+    statements = [{**one, **principal} for one in (*_write_restored(places), _see_claims(names))]
+    return _document(code, title, why, "source", "bucket", names.source.bucket, *statements)
+
+
+def _write_restored(places: list[str]) -> tuple[Statement, Statement]:
+    """Data files cannot be deleted by it. Of logs, S3A renames what Spark writes by a copy and a delete."""
+    deletes = _allow("ReplaceLogs", ("s3:DeleteObject",), f"{places[0]}{LOG}*")
+    return _allow("WriteRestored", RESTORING, *places), deletes
+
+
+def _see_claims(names: PlanNames) -> Statement:
+    """Levee looks whether a path lies inside one that was restored."""
+    return _allow("SeeClaims", ("s3:GetObject",), f"{_source_arn(names)}/*{CLAIM}")
 
 
 def _key_use(names: PlanNames) -> list[Statement]:

@@ -5,7 +5,7 @@ their policies allow; the policies of buckets are read, and have a statement as 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
@@ -23,6 +23,8 @@ from lake.aws.errors import AwsError
 from lake.aws.held_permissions import HeldPermission, PermissionJudge
 
 PREFLIGHT_KIND = "backup-preflight"
+PURPOSES = {"To back up": False, "To restore": True}
+"""What permissions are for, and whether it is restoring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class PolicyCheck:
     held: str
     how: str
     reason: str = ""
+    to_restore: bool = False
 
 
 class PreflightParams(TypedDict):
@@ -49,7 +52,7 @@ class PreflightResult(JobResult):
     """`checks` are those of `PolicyCheck`."""
 
     checked_at: str
-    checks: list[dict[str, str]]
+    checks: list[dict[str, Any]]
 
 
 @job_kind(PREFLIGHT_KIND, queue="aws", verb="backup.preflight", changes_lake=False)
@@ -91,9 +94,14 @@ def check_plan(
 
 
 def sentence(checks: tuple[PolicyCheck, ...]) -> str:
-    """What came out, to be read out: how many are held, and the first that is missing."""
+    """What came out, to be read out: how many are held of each purpose, and the first that is missing."""
+    parts = {what: [one for one in checks if one.to_restore is is_for] for what, is_for in PURPOSES.items()}
+    return " ".join(_sentence(what, those) for what, those in parts.items())
+
+
+def _sentence(purpose: str, checks: Sequence[PolicyCheck]) -> str:
     held = [one.held for one in checks]
-    counts = f"{held.count('yes'):,} of {len(held):,} permissions are there"
+    counts = f"{held.count('yes'):,} of {len(held):,} permissions {purpose.lower()} are there"
     missing = next((one for one in checks if one.held == "no"), None)
     unknown = held.count("unknown")
     more = f"; {unknown:,} could not be found out" if unknown else ""
@@ -114,7 +122,13 @@ def _simulated(judge: PermissionJudge, who: str, policy: PolicyDocument, stateme
     shown = who if policy.kind == "role" else "Levee"
     for resource in _listed(statement["Resource"]):
         for action, one in judge.judge(who, _listed(statement["Action"]), resource, _context(statement)).items():
-            yield PolicyCheck(policy.code, policy.account, shown, action, resource, **asdict(one))
+            yield _check(policy, shown, action, resource, one)
+
+
+def _check(policy: PolicyDocument, who: str, action: str, resource: str, found: HeldPermission) -> PolicyCheck:
+    return PolicyCheck(
+        policy.code, policy.account, who, action, resource, **asdict(found), to_restore=policy.to_restore
+    )
 
 
 def _context(statement: Statement) -> dict[str, str]:
@@ -129,7 +143,7 @@ def _of_bucket(lake: Lake, policy: PolicyDocument, statement: Statement) -> Iter
     for who in _listed(named.get("AWS", named.get("Service"))):
         for resource in _listed(statement["Resource"]):
             for action in _listed(statement["Action"]):
-                yield PolicyCheck(policy.code, policy.account, who, action, resource, **asdict(one))
+                yield _check(policy, who, action, resource, one)
 
 
 def _read_policy(lake: Lake, policy: PolicyDocument, wanted: Statement) -> HeldPermission:

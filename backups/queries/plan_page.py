@@ -2,23 +2,32 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from backups import inventory_setup
 from backups.models import Plan
 from backups.policies.names import names_of
-from backups.policies.preflight import PREFLIGHT_KIND
+from backups.policies.preflight import PREFLIGHT_KIND, PURPOSES
 from dashboard.jobs.models import Job
 
 
 @dataclass(frozen=True, slots=True)
+class PermissionsFor:
+    """Of one purpose what is missing, not known, and held, as `PolicyCheck` has it."""
+
+    purpose: str
+    missing: list[dict[str, Any]]
+    unknown: list[dict[str, Any]]
+    held: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class PermissionReport:
-    """The last check of permissions, as `PolicyCheck` has them: what is missing, not known, and held."""
+    """The last check of permissions."""
 
     job: Job
     checked_at: datetime | None
-    missing: list[dict[str, str]]
-    unknown: list[dict[str, str]]
-    held: list[dict[str, str]]
+    purposes: list[PermissionsFor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +48,12 @@ def last_preflight(plan: Plan) -> PermissionReport | None:
     if job is None:
         return None
     checks, checked_at = job.result.get("checks", []), job.result.get("checked_at")
-    by_held = ([one for one in checks if one["held"] == held] for held in ("no", "unknown", "yes"))
-    return PermissionReport(job, datetime.fromisoformat(checked_at) if checked_at else None, *by_held)
+    purposes = []
+    for purpose, to_restore in PURPOSES.items():
+        those = [one for one in checks if one.get("to_restore", False) is to_restore]  # older checks say nothing of it
+        by_held = ([one for one in those if one["held"] == held] for held in ("no", "unknown", "yes"))
+        purposes += [PermissionsFor(purpose, *by_held)] if those else []
+    return PermissionReport(job, datetime.fromisoformat(checked_at) if checked_at else None, purposes)
 
 
 def inventory_set_up(plan: Plan) -> InventorySetUp:

@@ -13,12 +13,10 @@ from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
-from lake.backup.objects import ARCHIVE_CLASSES, BucketPrefix
+from lake.backup.objects import ARCHIVE_CLASSES, CLAIM, BucketPrefix
 from lake.points.copies import LOG
 from lake.points.reading import FileCopy
 
-CLAIM = "_levee_restore.json"
-"""VACUUM passes over what begins with an underscore."""
 COPIED = "copied"
 AT_ONCE = 32
 

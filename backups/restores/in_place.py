@@ -21,7 +21,7 @@ from backups.restores.planning import (
 )
 from changes.calls import Call
 from changes.plan import ChangePlan
-from lake.backup.objects import BucketPrefix, place_of
+from lake.backup.objects import SET_ASIDE, BucketPrefix, place_of
 from lake.delta.detaching import is_coordinated
 from lake.delta.uri import TableUri
 from lake.points.reading import FileCopy, RestorableVersion
@@ -68,8 +68,8 @@ def _aside(to: TableUri, stands: PathContents) -> BucketPrefix | None:
     digest = hashlib.sha256(_items(stands))
     for one in stands.log.values():
         digest.update(f"{one.key}\0{one.size}\0{one.etag}\n".encode())
-    name = f"{to.key}.before-restore" if to.key else "_before-restore"
-    return BucketPrefix(to.bucket, f"{name}-{stamp}{digest.hexdigest()[:12]}/")
+    name = f"{to.key}.{SET_ASIDE}" if to.key else f"_{SET_ASIDE}"
+    return BucketPrefix(to.bucket, f"{name}{stamp}{digest.hexdigest()[:12]}/")
 
 
 def _items(stands: PathContents) -> bytes:

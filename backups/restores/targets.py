@@ -4,7 +4,7 @@ from backups.destinations import overlap
 from backups.models import Plan
 from backups.restores.copying import claimed_above
 from lake.aws.s3 import S3
-from lake.backup.objects import BucketPrefix
+from lake.backup.objects import RESTORED, BucketPrefix
 from lake.delta.uri import TableUri
 from lake.points.reading import KeptPoint, NotRestorable
 
@@ -14,7 +14,7 @@ def target_named(text: str, point: KeptPoint, version: int) -> TableUri:
     source = point.source
     if not text and not source.prefix:
         raise NotRestorable("The table is all of its bucket: name a path in another one.")
-    text = text or f"s3a://{source.bucket}/restored/{source.prefix}-{version}"
+    text = text or f"s3a://{source.bucket}/{RESTORED}{source.prefix}-{version}"
     try:
         uri = TableUri.parse(text)
     except ValueError as error:

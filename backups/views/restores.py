@@ -25,6 +25,7 @@ from dashboard.connections.writable import why_not_writable
 from dashboard.jobs.actions import JobBusy
 from dashboard.jobs.models import Job
 from dashboard.web.answers import SeeOther
+from lake.backup.objects import RESTORED
 from lake.delta.uri import TableUri
 
 TEMPLATE = "backups/restore_plan.html"
@@ -46,7 +47,7 @@ def start(request: HttpRequest, point_id: UUID) -> HttpResponse:
         "moment": request.POST.get("moment", "")[:32],
         "where": request.POST.get("where", "open"),
         "to": request.POST.get("to", "")[:_LONGEST_URI].strip(),
-        "beside": f"s3a://{path.bucket}/restored/{path.key}-{point.version}" if path.key else "",
+        "beside": f"s3a://{path.bucket}/{RESTORED}{path.key}-{point.version}" if path.key else "",
         "why_not": "" if actor.may("backup.prove", point.plan.vault_connection) else "Needs the operator role.",
     }
 

@@ -47,6 +47,17 @@ def _restore(names: Names) -> Iterator[PolicyStatement]:
     yield from _writing_files(names, ("s3:PutObject",), names.buckets)
 
 
+def _put_back(names: Names) -> Iterator[PolicyStatement]:
+    """Entries of the path are deleted and its registrations closed, then Spark writes to it once.
+
+    What it needs of S3 is with the policies of the plan that has backed it up.
+    """
+    entries = ("GetItem", "Query", "DeleteItem", "DescribeTable", "PutItem")
+    yield _of_stores(names, tuple(f"dynamodb:{one}" for one in entries), names.log_stores)
+    registrations = ("dynamodb:Scan", "dynamodb:GetItem", "dynamodb:UpdateItem")
+    yield _of_stores(names, registrations, names.coordinators)
+
+
 def _enable(names: Names) -> Iterator[PolicyStatement]:
     """Spark registers the table, made or there, and commits as it commits until now, by a log store where it has one.
 
@@ -158,6 +169,7 @@ _FEATURES: tuple[tuple[str, str, Callable[[Names], Iterator[PolicyStatement]]], 
     ("repair-log-store", "Repair tables of a log store", _repair_log_store),
     ("repair-coordinator", "Backfill and repair coordinated tables", _repair_coordinated),
     ("restore-copies", "Put saved copies back", _restore),
+    ("put-back", "Put a backed-up version back in place: commit stores", _put_back),
     ("enable-coordination", "Enable coordinated commits", _enable),
     ("drop-coordination", "Drop coordinated commits and what they leave", _drop),
     ("rehearse-coordination", "Try enabling and dropping on a copy", _rehearse),

@@ -5,8 +5,12 @@ from urllib.parse import quote, unquote_to_bytes
 
 POINTS = "_levee/points/"
 """Where restore points lie below the place of a backup. VACUUM passes over what begins with an underscore."""
-
-
+RESTORED = "restored/"
+"""Where in a bucket tables are restored to, unless a path is named."""
+SET_ASIDE = "before-restore-"
+"""How the name of what is set aside goes on after the table's, before the table is put back in place."""
+CLAIM = "_levee_restore.json"
+"""What claims a path for one restore. VACUUM passes over what begins with an underscore."""
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects S3 has to restore before it reads or copies them."""
 

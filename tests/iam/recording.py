@@ -151,6 +151,8 @@ def _of_s3(sent: Sent) -> list[Asked]:
             ]
         case "PUT":
             return [_asked("s3:PutObject", of_object)]
+        case "POST" if "restore" in query:
+            return [_asked("s3:RestoreObject", of_object)]
         case "POST" if "uploads" in query or "uploadId" in query:
             return [_asked("s3:PutObject", of_object)]
         case "DELETE" if "uploadId" in query:

@@ -10,6 +10,17 @@ from lake.aws.arns import literal, partition_of
 from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
+BACKING_UP = {
+    "batch-trust",
+    "batch-role",
+    "levee-vault",
+    "destination-bucket",
+    "inventory-bucket",
+    "destination-key",
+    "source-bucket",
+    "levee-source",
+    "source-key",
+}
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
 
 
@@ -39,7 +50,14 @@ def test_a_plan_with_everything_has_a_policy_for_each_party():
         "source-bucket": "source",
         "levee-source": "source",
         "source-key": "source",
+        "levee-restore": "vault",
+        "levee-restore-in-place": "vault",
+        "restore-bucket": "source",
+        "restore-in-place-bucket": "source",
+        "levee-put-back": "source",
+        "restore-key": "source",
     }
+    assert {code for code, one in found.items() if one.to_restore} == {*found} - BACKING_UP
 
 
 def test_the_spark_engine_needs_no_batch_role():
@@ -74,9 +92,12 @@ def test_the_batch_role_reads_the_source_and_writes_the_vault_and_never_the_othe
     assert ("s3:PutObject", "arn:aws:s3:::acme-evidence/levee/runs/*") in rights
 
 
-def test_no_policy_grants_a_deletion():
+def test_to_back_up_no_policy_grants_a_deletion_or_a_write_to_the_source():
     for policy in policy_documents(names(source_key=KEY, destination_key=KEY)):
         grants = [one for one in policy.document["Statement"] if one["Effect"] == "Allow"]
+        if policy.to_restore:
+            continue
+        assert not [one for one in grants if "s3:PutObject" in one["Action"] and "acme-lake/" in str(one["Resource"])]
         assert "Delete" not in json.dumps([one["Action"] for one in grants])
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from backups.restores import clearing, jobs, path_contents
-from backups.restores.copying import CLAIM
 from backups.restores.path_contents import PathContents, require_paused
 from backups.runs.spark_pipeline import SparkPipeline
 from changes.calls import LakeCall
@@ -23,6 +22,7 @@ from lake.aws.access import open_lake
 from lake.aws.dynamodb import DynamoDB
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
+from lake.backup.objects import CLAIM
 from lake.delta.uri import TableUri
 from lake.points.reading import NotRestorable
 from sandbox.log_store_writer import LogStoreTable

@@ -8,7 +8,7 @@ import pytest
 from backups.models import Plan
 from backups.restores import copying as restoring_copies
 from backups.restores import jobs, planning, readers
-from backups.restores.copying import CLAIM, CopyFiles
+from backups.restores.copying import CopyFiles
 from backups.runs.spark_pipeline import SparkPipeline
 from dashboard.connections.accepted import LeftBehind, StoreItem
 from dashboard.connections.models import Connection
@@ -16,6 +16,7 @@ from dashboard.jobs.models import Job
 from lake.aws import copying
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
+from lake.backup.objects import CLAIM
 from tests.backups.points.ended_runs import copied_run, proven
 from tests.backups.restores.restoring import Table, apply, everything, options, restore
 from tests.builders.copies import LOG

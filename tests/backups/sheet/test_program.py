@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from backups.restores.copying import CLAIM
 from backups.sheet import program
 from backups.sheet.text import PROGRAM
+from lake.backup.objects import CLAIM
 from lake.points.keeping import digest_of
 from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, document_of, proven
