@@ -39,8 +39,12 @@ WATCH_JOBS = (
     "s3:UpdateJobPriority",
     "s3:UpdateJobStatus",
 )
-RESTORING = ("s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload")
+WRITE_IN_PARTS = ("s3:PutObject", "s3:AbortMultipartUpload")
 DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutBucketVersioning", "s3:PutLifecycleConfiguration")
+BACKING_UP, FROM_ARCHIVES = "to back up", "to restore what is archived"
+NEW_PATH, IN_PLACE = "to restore to a new path", "to put tables back in place"
+PURPOSES = (BACKING_UP, FROM_ARCHIVES, NEW_PATH, IN_PLACE)
+"""What a policy is for; the later ones stand beside the first."""
 
 Statement = dict[str, Any]
 
@@ -48,8 +52,8 @@ Statement = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class PolicyDocument:
     """One policy. `account` is "source" or "vault"; `kind` says what it is attached to: "trust", "role", "identity",
-    "bucket" or "key"; `target` is that role's, bucket's or key's name, "" where Levee cannot know it. What is
-    `to_restore` is needed for nothing else.
+    "bucket" or "key"; `target` is that role's, bucket's or key's name, "" where Levee cannot know it. `purpose`
+    is one of PURPOSES.
     """
 
     code: str
@@ -59,12 +63,13 @@ class PolicyDocument:
     kind: str
     target: str
     document: dict[str, Any]
-    to_restore: bool = False
+    purpose: str = BACKING_UP
 
     @property
     def section(self) -> str:
         """Under which it stands on pages."""
-        return f"{self.account.replace('vault', 'backup').capitalize()} account{', to restore' * self.to_restore}"
+        account = "Source account" if self.account == "source" else "Backup account"
+        return account if self.purpose == BACKING_UP else f"{account}, {self.purpose}"
 
     @property
     def json(self) -> str:
@@ -82,17 +87,20 @@ class PolicyDocument:
                 call = f"aws iam put-role-policy --role-name {target} --policy-name {name}"
                 return f"{call} \\\n  --policy-document {document}"
             case "bucket":
-                return (
-                    f"aws s3api get-bucket-policy --bucket {target}\n"
-                    f"aws s3api put-bucket-policy --bucket {target} \\\n  --policy {document}"
-                )
+                return self._added("s3api", f"bucket-policy --bucket {target}")
             case "key":
-                return (
-                    f"aws kms get-key-policy --key-id {target} --policy-name default\n"
-                    f"aws kms put-key-policy --key-id {target} --policy-name default \\\n  --policy {document}"
-                )
+                return self._added("kms", f"key-policy --key-id {target} --policy-name default")
             case _:
                 return f"aws iam create-policy --policy-name {quote(self.code)} \\\n  --policy-document {document}"
+
+    def _added(self, service: str, whose: str) -> str:
+        """A bucket or key has one policy, and putting one replaces it."""
+        statements = "\n".join(f"#   {dumps(one, ensure_ascii=False)}," for one in self.document["Statement"])
+        return (
+            f"aws {service} get-{whose} --query Policy --output text > policy.json\n"
+            f"# Add to the list Statement of policy.json:\n{statements}\n"
+            f"aws {service} put-{whose} --policy file://policy.json"
+        )
 
 
 def policy_documents(names: PlanNames) -> tuple[PolicyDocument, ...]:
@@ -108,7 +116,7 @@ def policy_documents(names: PlanNames) -> tuple[PolicyDocument, ...]:
     documents += [_source_bucket(names), _levee_source(names)]
     if names.source_key:
         documents.append(_source_key(names))
-    return (*documents, *(replace(one, to_restore=True) for one in _to_restore(names)))
+    return (*documents, *_to_restore(names))
 
 
 def _trust(names: PlanNames) -> PolicyDocument:
@@ -189,11 +197,18 @@ def _destination(names: PlanNames, copiers: list[str]) -> PolicyDocument:
         "Effect": "Deny",
         "Principal": {"AWS": copiers},
         "Action": list(DELETING),
-        "Resource": list(names.own_arns(names.destination)),
+        "Resource": _to_protect(names),
     }
     why = "No delete path into the backup: whoever copies can neither delete nor switch versioning or lifecycle."
     target = names.destination.bucket
     return _document("destination-bucket", "Policy of the destination", why, "vault", "bucket", target, statement)
+
+
+def _to_protect(names: PlanNames) -> list[str]:
+    bucket, everything = names.own_arns(names.destination)
+    if names.destination.bucket != names.source.bucket:
+        return [bucket, everything]
+    return [bucket, names.object_arn(names.destination)]  # tables beside it may be put back
 
 
 def _inventory_bucket(names: PlanNames) -> PolicyDocument:
@@ -260,57 +275,81 @@ def _destination_key(names: PlanNames) -> PolicyDocument:
 
 
 def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
-    """Levee copies back as it copies: in the backup account, which writes to the bucket of the source.
+    """Levee copies back as it copies: as in the backup account, here into the bucket of the source.
 
-    What commit stores need is with the policies of the source's connection, which knows them.
+    Each stands beside what backs up. What commit stores need is with the policies of the source's connection.
     """
-    new_path = [names.object_arn(BucketPrefix(names.source.bucket, RESTORED))]
-    in_place = [names.object_arn(names.source)]
-    if names.source.prefix:  # what a plan of one table sets aside lies beside it
-        in_place.append(f"{_source_arn(names)}/{literal(names.source.prefix.rstrip('/'))}.{SET_ASIDE}*")
-    why = f"Beside what it may to back up: into {RESTORED} of the source's bucket, or what you put in its stead."
-    yield _levee_restores(names, "levee-restore", "Levee restores to a new path", why, new_path)
-    why = "Beside what it may to back up: what it puts back where a table is, or was. Attach it for that."
-    yield _levee_restores(names, "levee-restore-in-place", "Levee puts tables back", why, in_place)
-    why = "Lets Levee write as itself in the backup account. Objects have to belong to the bucket's owner: no ACLs."
-    yield _restored_bucket(names, "restore-bucket", "Policy of the source, for a new path", why, new_path)
-    yield _restored_bucket(names, "restore-in-place-bucket", "Policy of the source, for in place", why, in_place)
-    spark = [*_write_restored(in_place[:1])]
+    ask = _allow("AskArchives", ("s3:RestoreObject",), names.object_arn(names.destination))
+    why = "In addition to backing up: ask S3 for copies of what is archived in the backup, for some days."
+    archives = _document("levee-archives", "Levee asks for archived objects", why, "vault", "identity", "", ask)
+    yield replace(archives, purpose=FROM_ARCHIVES)
+    why = f"In addition to backing up: write below {RESTORED} of the source's bucket, where restores go by default."
+    yield from _ways_to_write(names, NEW_PATH, "restore", why, _new_path(names))
+    why = "In addition to backing up: overwrite objects where tables are. Attach it only while one is put back."
+    yield from _ways_to_write(names, IN_PLACE, "restore-in-place", why, _in_place(names))
+    spark = [_allow("SparkWritesLogs", ("s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"), *_logs(names))]
     if names.source_key:
         spark.append(_allow("SparkEncrypts", ("kms:Decrypt", "kms:GenerateDataKey"), names.source_key))
-    why = "In place Spark opens and writes as the source's connection, whose own policies say what commit stores need."
-    yield _document("levee-put-back", "Spark writes to a table put back", why, "source", "identity", "", *spark)
-    if names.source_key:
-        encrypts = _allow("RestoreEncrypts", ("kms:GenerateDataKey",), "*")
-        statement = {**encrypts, "Principal": {"AWS": [names.vault_principal]}}
-        why = "The key that the source's objects are encrypted with lets Levee encrypt what it writes there."
-        key = names.source_key
-        yield _document("restore-key", "Policy of the source's key, to restore", why, "source", "key", key, statement)
+    why = "Spark writes a commit as the source's connection. Its own permissions have what commit stores need for that."
+    title = "Spark writes to a table put back"
+    yield replace(_document("restore-spark", title, why, "source", "identity", "", *spark), purpose=IN_PLACE)
 
 
-def _levee_restores(names: PlanNames, code: str, title: str, why: str, places: list[str]) -> PolicyDocument:
-    statements = [*_write_restored(places), _see_claims(names)]
-    statements.append(_allow("AskArchives", ("s3:RestoreObject",), names.object_arn(names.destination)))
-    if names.source_key:
-        statements.append(_allow("EncryptRestored", ("kms:GenerateDataKey",), names.source_key))
-    return _document(code, title, why, "vault", "identity", "", *statements)
-
-
-def _restored_bucket(names: PlanNames, code: str, title: str, why: str, places: list[str]) -> PolicyDocument:
+def _ways_to_write(
+    names: PlanNames, purpose: str, code: str, why: str, statements: list[Statement]
+) -> Iterator[PolicyDocument]:
     principal = {"Principal": {"AWS": [names.vault_principal]}}
-    statements = [{**one, **principal} for one in (*_write_restored(places), _see_claims(names))]
-    return _document(code, title, why, "source", "bucket", names.source.bucket, *statements)
+    encrypt = "EncryptRestored" if purpose == NEW_PATH else "EncryptInPlace"
+    encrypts = [_allow(encrypt, ("kms:GenerateDataKey",), names.source_key)] if names.source_key else []
+    title = f"Levee in the backup account, {purpose}"
+    yield replace(
+        _document(f"levee-{code}", title, why, "vault", "identity", "", *statements, *encrypts), purpose=purpose
+    )
+    title, why = (
+        "Policy of the source",
+        "Lets Levee in the backup account write, if ACLs are off (BucketOwnerEnforced).",
+    )
+    bucket, of_bucket = names.source.bucket, [{**one, **principal} for one in statements]
+    yield replace(_document(f"{code}-bucket", title, why, "source", "bucket", bucket, *of_bucket), purpose=purpose)
+    if names.source_key:
+        title, why = "Policy of the source's key", "Lets Levee in the backup account encrypt what it restores."
+        key = {**_allow(encrypt, ("kms:GenerateDataKey",), "*"), **principal}
+        yield replace(_document(f"{code}-key", title, why, "source", "key", names.source_key, key), purpose=purpose)
 
 
-def _write_restored(places: list[str]) -> tuple[Statement, Statement]:
-    """Data files cannot be deleted by it. Of logs, S3A renames what Spark writes by a copy and a delete."""
-    deletes = _allow("ReplaceLogs", ("s3:DeleteObject",), f"{places[0]}{LOG}*")
-    return _allow("WriteRestored", RESTORING, *places), deletes
+def _new_path(names: PlanNames) -> list[Statement]:
+    place = BucketPrefix(names.source.bucket, RESTORED)
+    return [
+        _allow("WriteRestored", ("s3:GetObject", *WRITE_IN_PARTS), names.object_arn(place)),
+        # S3A renames a file that Spark writes beside a commit, by a copy and a delete.
+        _allow("ReplaceRestoredLogs", ("s3:DeleteObject",), _logs_below(names, place)),
+        _allow("SeeClaims", ("s3:GetObject",), _claims(names)),
+    ]
 
 
-def _see_claims(names: PlanNames) -> Statement:
-    """Levee looks whether a path lies inside one that was restored."""
-    return _allow("SeeClaims", ("s3:GetObject",), f"{_source_arn(names)}/*{CLAIM}")
+def _in_place(names: PlanNames) -> list[Statement]:
+    prefix = literal(names.source.prefix.rstrip("/"))
+    # What a plan of one table sets aside lies beside all that the plan reaches.
+    aside = [f"{_source_arn(names)}/{prefix}.{SET_ASIDE}*"] if prefix else []
+    return [
+        _allow("WriteInPlace", WRITE_IN_PARTS, names.object_arn(names.source), *aside),
+        _allow("RemoveLogs", ("s3:DeleteObject",), *_logs(names)),
+        _allow("SeeClaimsInPlace", ("s3:GetObject",), _claims(names)),
+    ]
+
+
+def _logs(names: PlanNames) -> tuple[str, str]:
+    """The log of the table that is all of the source, and those of tables below it."""
+    return names.object_arn(names.source, LOG), _logs_below(names, names.source)
+
+
+def _logs_below(names: PlanNames, place: BucketPrefix) -> str:
+    return f"{names.bucket_arn(place)}/{literal(place.prefix)}*/{LOG}*"
+
+
+def _claims(names: PlanNames) -> str:
+    """Of other restores, above a path or at it."""
+    return f"{_source_arn(names)}/*{CLAIM}"
 
 
 def _key_use(names: PlanNames) -> list[Statement]:

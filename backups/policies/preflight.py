@@ -5,14 +5,15 @@ their policies allow; the policies of buckets are read, and have a statement as 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, TypedDict
 
 from django.utils import timezone
 
 from backups.models import Plan
-from backups.policies.documents import PolicyDocument, Statement, policy_documents
+from backups.policies.documents import BACKING_UP, PURPOSES, PolicyDocument, Statement, policy_documents
 from backups.policies.names import PlanNames, names_of
 from dashboard.connections.access import lake_access
 from dashboard.connections.owners import keep_owner
@@ -23,8 +24,7 @@ from lake.aws.errors import AwsError
 from lake.aws.held_permissions import HeldPermission, PermissionJudge
 
 PREFLIGHT_KIND = "backup-preflight"
-PURPOSES = {"To back up": False, "To restore": True}
-"""What permissions are for, and whether it is restoring."""
+_NOT_READ = HeldPermission("unknown", "", "The policies of keys are not read.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class PolicyCheck:
     held: str
     how: str
     reason: str = ""
-    to_restore: bool = False
+    purpose: str = BACKING_UP
 
 
 class PreflightParams(TypedDict):
@@ -52,7 +52,7 @@ class PreflightResult(JobResult):
     """`checks` are those of `PolicyCheck`."""
 
     checked_at: str
-    checks: list[dict[str, Any]]
+    checks: list[dict[str, str]]
 
 
 @job_kind(PREFLIGHT_KIND, queue="aws", verb="backup.preflight", changes_lake=False)
@@ -79,12 +79,12 @@ def check_plan(
     """Every right that the plan's policies grant. No single refusal ends it; AwsError only without credentials."""
     lakes = {"source": source, "vault": vault}
     judges = {account: PermissionJudge(lake.services) for account, lake in lakes.items()}
-    wanted = list(_wanted(names))
+    wanted, read = list(_wanted(names)), cache(lambda account, bucket: _statements(lakes[account], bucket))
     found: list[PolicyCheck] = []
     for done, (policy, statement) in enumerate(wanted, start=1):
         check_cancelled()
-        if policy.kind == "bucket":
-            found += _of_bucket(lakes[policy.account], policy, statement)
+        if policy.kind in {"bucket", "key"}:
+            found += _of_resource(policy, statement, read)
         else:
             judge = judges[policy.account]
             who = names.batch_role if policy.kind == "role" else judge.principal
@@ -94,41 +94,35 @@ def check_plan(
 
 
 def sentence(checks: tuple[PolicyCheck, ...]) -> str:
-    """What came out, to be read out: how many are held of each purpose, and the first that is missing."""
-    parts = {what: [one for one in checks if one.to_restore is is_for] for what, is_for in PURPOSES.items()}
-    return " ".join(_sentence(what, those) for what, those in parts.items())
-
-
-def _sentence(purpose: str, checks: Sequence[PolicyCheck]) -> str:
-    held = [one.held for one in checks]
-    counts = f"{held.count('yes'):,} of {len(held):,} permissions {purpose.lower()} are there"
-    missing = next((one for one in checks if one.held == "no"), None)
-    unknown = held.count("unknown")
-    more = f"; {unknown:,} could not be found out" if unknown else ""
-    if missing is None:
-        return f"{counts}{more}."
-    first = f"{missing.who} lacks {missing.action} on {missing.resource}"
-    return f"{counts}, {held.count('no'):,} missing{more}. First: {first}."
+    """What came out, to be read out: how many are held, the first that is missing to back up, and what may restore."""
+    held = {purpose: [one.held for one in checks if one.purpose == purpose] for purpose in PURPOSES}
+    counts = {purpose: f"{these.count('yes'):,} of {len(these):,}" for purpose, these in held.items()}
+    missing = next((one for one in checks if one.held == "no" and one.purpose == BACKING_UP), None)
+    unknown, number = held[BACKING_UP].count("unknown"), held[BACKING_UP].count("no")
+    said = f"{counts.pop(BACKING_UP)} permissions {BACKING_UP} are there"
+    said += f", {number:,} missing" if missing else ""
+    said += f"; {unknown:,} could not be found out." if unknown else "."
+    if missing:
+        said += f" First: {missing.who} lacks {missing.action} on {missing.resource}."
+    return f"{said} {', '.join(f'{purpose} {count}' for purpose, count in counts.items()).capitalize()}."
 
 
 def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, Statement]]:
-    """All that is granted; denials and keys' own policies are not asked about."""
+    """All that is granted; denials are not asked about."""
     for policy in policy_documents(names):
-        if policy.kind in {"identity", "role", "bucket"}:
+        if policy.kind in {"identity", "role", "bucket", "key"}:
             yield from ((policy, one) for one in policy.document["Statement"] if one["Effect"] == "Allow")
 
 
 def _simulated(judge: PermissionJudge, who: str, policy: PolicyDocument, statement: Statement) -> Iterator[PolicyCheck]:
-    shown = who if policy.kind == "role" else "Levee"
+    shown = who if policy.kind == "role" else f"Levee in the {policy.section.partition(',')[0].lower()}"
     for resource in _listed(statement["Resource"]):
         for action, one in judge.judge(who, _listed(statement["Action"]), resource, _context(statement)).items():
             yield _check(policy, shown, action, resource, one)
 
 
 def _check(policy: PolicyDocument, who: str, action: str, resource: str, found: HeldPermission) -> PolicyCheck:
-    return PolicyCheck(
-        policy.code, policy.account, who, action, resource, **asdict(found), to_restore=policy.to_restore
-    )
+    return PolicyCheck(policy.code, policy.account, who, action, resource, **asdict(found), purpose=policy.purpose)
 
 
 def _context(statement: Statement) -> dict[str, str]:
@@ -137,30 +131,36 @@ def _context(statement: Statement) -> dict[str, str]:
     return {key: str(_listed(values)[0]) for key, values in asked}
 
 
-def _of_bucket(lake: Lake, policy: PolicyDocument, statement: Statement) -> Iterator[PolicyCheck]:
-    one = _read_policy(lake, policy, statement)
+def _of_resource(
+    policy: PolicyDocument, statement: Statement, read: Callable[[str, str], list[Statement] | HeldPermission]
+) -> Iterator[PolicyCheck]:
+    """What the own policy of a bucket grants, as far as it can be read."""
+    one, resources = _NOT_READ, [policy.target]
+    if policy.kind == "bucket":
+        found, resources = read(policy.account, policy.target), _listed(statement["Resource"])
+        own = policy.document["Statement"]
+        one = found if isinstance(found, HeldPermission) else has_statement(found, statement, own)
     named = statement["Principal"]
     for who in _listed(named.get("AWS", named.get("Service"))):
-        for resource in _listed(statement["Resource"]):
+        for resource in resources:
             for action in _listed(statement["Action"]):
                 yield _check(policy, who, action, resource, one)
 
 
-def _read_policy(lake: Lake, policy: PolicyDocument, wanted: Statement) -> HeldPermission:
-    bucket = policy.target
+def _statements(lake: Lake, bucket: str) -> list[Statement] | HeldPermission:
+    """Those of a bucket's policy, or why they are not known."""
     if "{date}" in bucket:
         return HeldPermission("unknown", "", "The bucket of a date exists only when its run begins.")
     target = f"s3://{bucket}"
     try:
         body = lake.s3.ask("s3:GetBucketPolicy", bucket, "", query={"policy": ""}, target=target).body
-        statements = [one for one in _listed(json.loads(body).get("Statement")) if isinstance(one, dict)]
+        return [one for one in _listed(json.loads(body).get("Statement")) if isinstance(one, dict)]
     except AwsError as error:
         if error.code == "NoSuchBucketPolicy":
             return HeldPermission("no", "read", "The bucket has no policy.")
         return HeldPermission("unknown", "read", str(error))
     except (ValueError, AttributeError):
         return HeldPermission("unknown", "read", "The bucket's policy is not JSON that IAM would know.")
-    return has_statement(statements, wanted, policy.document["Statement"])
 
 
 def has_statement(statements: Iterable[Statement], wanted: Statement, own: Iterable[Statement]) -> HeldPermission:

@@ -1,24 +1,32 @@
 """A plan as its page shows it: its last preflight, and what setting up its inventory would do."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from backups import inventory_setup
 from backups.models import Plan
+from backups.policies.documents import BACKING_UP, PURPOSES
 from backups.policies.names import names_of
-from backups.policies.preflight import PREFLIGHT_KIND, PURPOSES
+from backups.policies.preflight import PREFLIGHT_KIND
 from dashboard.jobs.models import Job
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionsFor:
-    """Of one purpose what is missing, not known, and held, as `PolicyCheck` has it."""
+    """Of one purpose what is missing, not known, and held: as `PolicyCheck` has it, with all `actions` of a kind."""
 
     purpose: str
+    number: int
     missing: list[dict[str, Any]]
     unknown: list[dict[str, Any]]
     held: list[dict[str, Any]]
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether it was granted, as far as is known; restoring need not be, before it is done."""
+        return self.purpose == BACKING_UP or bool(self.held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +57,19 @@ def last_preflight(plan: Plan) -> PermissionReport | None:
         return None
     checks, checked_at = job.result.get("checks", []), job.result.get("checked_at")
     purposes = []
-    for purpose, to_restore in PURPOSES.items():
-        those = [one for one in checks if one.get("to_restore", False) is to_restore]  # older checks say nothing of it
-        by_held = ([one for one in those if one["held"] == held] for held in ("no", "unknown", "yes"))
-        purposes += [PermissionsFor(purpose, *by_held)] if those else []
+    for purpose in PURPOSES:
+        those = [one for one in checks if one.get("purpose", BACKING_UP) == purpose]  # older checks say nothing of it
+        by_held = (_together(one for one in those if one["held"] == held) for held in ("no", "unknown", "yes"))
+        purposes += [PermissionsFor(purpose, len(those), *by_held)] if those else []
     return PermissionReport(job, datetime.fromisoformat(checked_at) if checked_at else None, purposes)
+
+
+def _together(checks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[tuple[tuple[str, Any], ...], list[str]] = {}
+    for one in checks:
+        said = tuple((name, value) for name, value in one.items() if name != "action")
+        found.setdefault(said, []).append(one["action"])
+    return [{**dict(said), "actions": actions} for said, actions in found.items()]
 
 
 def inventory_set_up(plan: Plan) -> InventorySetUp:

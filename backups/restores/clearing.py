@@ -116,6 +116,20 @@ class ClearStores(LakeCall):
         actions = ("Query", "Scan", "GetItem", "DeleteItem", "UpdateItem")
         return tuple(Permission(f"dynamodb:{one}", table_arn(store)) for store in self.stores for one in actions)
 
+    def require_permitted(self, sending: Sending) -> None:
+        """Ask for both by conditions that no item meets: refused once the log has gone, a stop would leave no table.
+
+        Raises AwsError.
+        """
+        dynamodb, never = sending.lake.dynamodb, "attribute_exists(#{0}) AND attribute_not_exists(#{0})".format
+        for one in {one.store: one for one in self.entries}.values():
+            key = {name: dict(one.item[name]) for name in ("tablePath", "fileName")}
+            sending.write(partial(dynamodb.delete_item, one.store, key, condition=never("fileName"), values={}))
+        for one in {one.store: one for one in self.registrations}.values():
+            key, path = {"tableId": dict(one.item["tableId"])}, {":path": dict(one.item["path"])}
+            change = partial(dynamodb.update_item, one.store, key, update="SET #path = :path")
+            sending.write(partial(change, condition=never("tableId"), values=path))
+
     def send(self, sending: Sending) -> Answer:
         written = 0
         for one in sorted(self.entries, key=lambda one: str(one.item["fileName"]), reverse=True):

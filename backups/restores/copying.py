@@ -58,8 +58,9 @@ class CopyFiles(LakeCall):
     def permissions(self) -> tuple[Permission, ...]:
         place = f"{bucket_arn(self.log.table.bucket)}/{self.log.table.prefix}*"
         # Spark renames a file of its commit, which S3A does by a copy and a delete.
-        own = (Permission(f"s3:{action}", place) for action in ("AbortMultipartUpload", "DeleteObject"))
-        return *own, *self.log.permissions
+        deletes = Permission("s3:DeleteObject", f"{place.removesuffix('*')}{LOG}*")
+        claims = Permission("s3:GetObject", f"{bucket_arn(self.log.table.bucket)}/*{CLAIM}")
+        return Permission("s3:AbortMultipartUpload", place), deletes, claims, *self.log.permissions
 
     def send(self, sending: Sending) -> Answer:
         there, etags, lacking = self.claimed(sending), dict[str, str](), []

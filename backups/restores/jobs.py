@@ -28,7 +28,7 @@ from backups.restores.actions import (
 )
 from backups.restores.archived import KEPT_DAYS, asked_by, asking_first
 from backups.restores.calls import WriteLog, objects
-from backups.restores.clearing import PutBack, SetAside
+from backups.restores.clearing import ClearStores, PutBack, SetAside
 from backups.restores.copying import COPIED, CopyFiles
 from backups.restores.in_place import log_store_of, plan_in_place
 from backups.restores.path_contents import require_paused, what_stands
@@ -97,7 +97,7 @@ def planned(lake: Lake, point: RestorePoint, params: PlanRestoreParams, job: Job
         with ThreadPoolExecutor(READS_AT_ONCE) as pool:
             kept, version = _wanted(lake, point, params)
             found = read_version(lake.s3, kept, version, pool)
-            to = _target(lake, found, params)
+            to = _target(lake, point, found, params)
             plan = _plan(lake, point, found, to, params)
     except NotRestorable as error:
         reason = str(error)
@@ -143,6 +143,9 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
+        for call in plan.calls:
+            if isinstance(call, ClearStores):
+                call.require_permitted(sending)
         execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:
             raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
@@ -199,7 +202,7 @@ def _owner(
         yield point.plan.connection, theirs
 
 
-def _target(lake: Lake, found: RestorableVersion, params: PlanRestoreParams) -> TableUri | None:
+def _target(lake: Lake, point: RestorePoint, found: RestorableVersion, params: PlanRestoreParams) -> TableUri | None:
     """Where a version goes, None for where it is opened in the backup. Raises NotRestorable where it cannot."""
     kind, named = kind_of(params), params.get("to")
     if named is None:
@@ -211,7 +214,8 @@ def _target(lake: Lake, found: RestorableVersion, params: PlanRestoreParams) -> 
         require_free(lake.s3, to, found.point)
     except AwsError as error:
         if error.is_access_denied or error.code == "NoSuchBucket":
-            raise NotRestorable(f"{to.s3a} could not be looked at: {error}") from error
+            what = f"The page Policies of the plan {point.plan.name} has what restoring needs."
+            raise NotRestorable(f"{to.s3a} could not be looked at: {error} {what}") from error
         raise
     return to
 
@@ -262,7 +266,7 @@ def _planned_again(
     """The version and its plan from a fresh reading. Raises JobFailed where it is refused now."""
     try:
         found = _read_again(lake, params, pool)
-        to = _target(lake, found, params)
+        to = _target(lake, point, found, params)
         return found, _plan(lake, point, found, to, params), to
     except NotRestorable as reason:
         why = why_moved(refused("", str(reason), kind_of(params)))

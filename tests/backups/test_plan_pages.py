@@ -158,6 +158,25 @@ def test_ticks_show_what_is_missing_first():
     assert "1 of 3 permissions are there" in signed_in(Role.VIEWER).get(PAGE).content.decode()
 
 
+def test_what_restoring_lacks_stands_apart_with_all_actions_of_a_resource_together():
+    plan = make_plan()
+    base = {"policy": "levee-restore", "account": "vault", "who": "Levee", "resource": "arn:r", "reason": "", "how": ""}
+    archives = {**base, "action": "s3:Archive", "held": "no", "purpose": "to restore what is archived"}
+    restoring = {**base, "purpose": "to restore to a new path"}
+    lacks = [{**restoring, "action": f"s3:{name}", "held": "no"} for name in ("Get", "Put")]
+    has = {**restoring, "action": "s3:Delete", "held": "yes"}
+    checked(plan, archives, *lacks, has, {**base, "action": "s3:List", "held": "yes"})
+
+    html = signed_in(Role.VIEWER).get(f"{PAGE}policies/").content.decode()
+
+    back_up, archived, restore = html.partition("<h3>To back up</h3>")[2].split("<h3>To restore")[:3]
+    assert "s3:List" in back_up
+    assert "Missing" not in back_up + archived
+    assert "Of 1 none is there, or known to be" in archived  # which is no fault, before it is needed
+    assert "<code>s3:Get</code>, <code>s3:Put</code>" in restore
+    assert restore.count("Missing") == 1
+
+
 def test_the_poll_brings_the_ticks_alone_until_the_check_has_ended():
     job = checked(make_plan())
     viewer = signed_in(Role.VIEWER)

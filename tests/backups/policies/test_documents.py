@@ -4,23 +4,12 @@ import json
 
 import pytest
 
-from backups.policies.documents import PolicyDocument, policy_documents
+from backups.policies.documents import BACKING_UP, PolicyDocument, policy_documents
 from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of
 from lake.aws.arns import literal, partition_of
 from lake.backup.objects import BucketPrefix
 from tests.backups.policies.plans import NAMES, names
 
-BACKING_UP = {
-    "batch-trust",
-    "batch-role",
-    "levee-vault",
-    "destination-bucket",
-    "inventory-bucket",
-    "destination-key",
-    "source-bucket",
-    "levee-source",
-    "source-key",
-}
 KEY = "arn:aws:kms:eu-west-1:222222222222:key/1"
 
 
@@ -50,14 +39,16 @@ def test_a_plan_with_everything_has_a_policy_for_each_party():
         "source-bucket": "source",
         "levee-source": "source",
         "source-key": "source",
+        "levee-archives": "vault",
         "levee-restore": "vault",
-        "levee-restore-in-place": "vault",
         "restore-bucket": "source",
-        "restore-in-place-bucket": "source",
-        "levee-put-back": "source",
         "restore-key": "source",
+        "levee-restore-in-place": "vault",
+        "restore-in-place-bucket": "source",
+        "restore-in-place-key": "source",
+        "restore-spark": "source",
     }
-    assert {code for code, one in found.items() if one.to_restore} == {*found} - BACKING_UP
+    assert [code for code, one in found.items() if one.purpose == BACKING_UP] == [*found][:9]
 
 
 def test_the_spark_engine_needs_no_batch_role():
@@ -95,7 +86,7 @@ def test_the_batch_role_reads_the_source_and_writes_the_vault_and_never_the_othe
 def test_to_back_up_no_policy_grants_a_deletion_or_a_write_to_the_source():
     for policy in policy_documents(names(source_key=KEY, destination_key=KEY)):
         grants = [one for one in policy.document["Statement"] if one["Effect"] == "Allow"]
-        if policy.to_restore:
+        if policy.purpose != BACKING_UP:
             continue
         assert not [one for one in grants if "s3:PutObject" in one["Action"] and "acme-lake/" in str(one["Resource"])]
         assert "Delete" not in json.dumps([one["Action"] for one in grants])
@@ -126,6 +117,53 @@ def test_whoever_copies_cannot_delete_and_admins_still_can():
     assert denial["Principal"] == {"AWS": [NAMES.batch_role, NAMES.levee_vault]}
     # Who is not known by name is not denied with its whole account.
     assert "destination-bucket" not in by_code(policy_documents(names(uses_batch=False, levee_vault="")))
+
+
+def test_in_one_bucket_with_its_source_the_backup_alone_is_kept_from_deletes():
+    found = by_code(policy_documents(names(destination=BucketPrefix("acme-lake", "pool/"))))
+    [denial] = found["destination-bucket"].document["Statement"]
+    assert denial["Resource"] == ["arn:aws:s3:::acme-lake", "arn:aws:s3:::acme-lake/pool/*"]
+
+
+def test_to_restore_the_backup_account_is_let_in_and_may_encrypt_as_the_source_does():
+    found = by_code(policy_documents(names(source_key=KEY)))
+    for code in ("restore-bucket", "restore-in-place-bucket", "restore-key", "restore-in-place-key"):
+        assert {str(one["Principal"]) for one in found[code].document["Statement"]} == {
+            "{'AWS': ['arn:aws:iam::222222222222:role/levee-vault']}"
+        }
+    encrypts = ("kms:GenerateDataKey", KEY)
+    assert encrypts in granted(found["levee-restore"]) & granted(found["levee-restore-in-place"])
+    assert {encrypts, ("kms:Decrypt", KEY)} <= granted(found["restore-spark"])
+    for code in ("restore-key", "restore-in-place-key"):
+        assert granted(found[code]) == {("kms:GenerateDataKey", "*")}
+    assert "kms" not in json.dumps([one.document for one in policy_documents(NAMES)])
+
+
+def test_statements_that_go_into_one_policy_have_names_of_their_own():
+    found = policy_documents(names(source_key=KEY, destination_key=KEY, levee_source="", levee_vault=""))
+    for kind, target in {(one.kind, one.target) for one in found}:
+        sids = [
+            statement.get("Sid")
+            for one in found
+            if (one.kind, one.target) == (kind, target) and (kind != "identity" or one.account == "vault")
+            for statement in one.document["Statement"]
+        ]
+        assert len(sids) == len({*sids})
+
+
+@pytest.mark.parametrize(
+    ("prefix", "writes", "deletes"),
+    [
+        ("", ["*"], ["_delta_log/*", "*/_delta_log/*"]),
+        ("a*/", ["a${*}/*", "a${*}.before-restore-*"], ["a${*}/_delta_log/*", "a${*}/*/_delta_log/*"]),
+    ],
+)
+def test_in_place_reaches_what_the_plan_does_and_what_is_set_aside_beside_it(prefix, writes, deletes):
+    found = by_code(policy_documents(names(source=BucketPrefix("acme-lake", prefix))))
+    rights = granted(found["levee-restore-in-place"])
+    of = {action: {arn.partition("acme-lake/")[2] for one, arn in rights if one == action} for action, _ in rights}
+    assert of["s3:PutObject"] == {*writes}
+    assert of["s3:DeleteObject"] == {*deletes}
 
 
 def test_a_bucket_for_each_date_is_a_pattern_for_roles_and_a_blank_in_its_own_policy():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backups.policies.documents import policy_documents
+from backups.policies.documents import BACKING_UP, PURPOSES, policy_documents
 from backups.policies.preflight import PolicyCheck, check_plan, sentence
 from lake.aws import held_permissions
 from lake.aws.errors import AwsError
@@ -90,11 +90,13 @@ def test_with_everything_granted_every_tick_is_there(world):
     found = check(world)
     assert {one.held for one in found} == {"yes"}
     assert len(found) >= 60
-    numbers = [sum(one.to_restore is to_restore for one in found) for to_restore in (False, True)]
-    assert sentence(found) == " ".join(
-        f"{number} of {number} permissions {purpose} are there."
-        for number, purpose in zip(numbers, ("to back up", "to restore"), strict=True)
-    )
+    policies = {one.code: one.purpose for one in policy_documents(NAMES)}
+    assert {one.policy: one.purpose for one in found} == {one.policy: policies[one.policy] for one in found}
+    numbers = [sum(policies[one.policy] == purpose for one in found) for purpose in PURPOSES]
+    assert sentence(found) == (
+        "{0} of {0} permissions to back up are there. To restore what is archived {1} of {1}, to restore to a new path "
+        "{2} of {2}, to put tables back in place {3} of {3}."
+    ).format(*numbers)
 
 
 @pytest.mark.parametrize("kind", ["identity", "role"])
@@ -106,7 +108,8 @@ def test_each_permission_denied_alone_is_the_one_that_is_missing(world, kind):
 
         missing = {(one.account, one.action, one.resource) for one in found if one.held == "no"}
         assert missing == {(account, action, resource)}
-        assert action in sentence(found)
+        purposes = {one.purpose for one in found if one.held == "no"}
+        assert (f"lacks {action} on {resource}" in sentence(found)) == (BACKING_UP in purposes)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +128,16 @@ def test_a_statement_is_known_by_what_it_says(world):
     other = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::acme-lake/open/*"}
     world.policies["acme-lake"] = [other, *told]
     assert held_in(world, "source-bucket") == {"yes"}
+
+
+def test_what_keys_grant_is_not_known_and_each_bucket_is_read_once(world, monkeypatch):
+    read, whole = [], world.ask
+    monkeypatch.setattr(world, "ask", lambda *given, **more: read.append(given[1]) or whole(*given, **more))
+    found = check(world, names(source_key="arn:k", destination_key="arn:k"))
+    keys = {(one.policy, one.held, one.resource) for one in found if one.policy.endswith("-key")}
+    codes = ("source-key", "destination-key", "restore-key", "restore-in-place-key")
+    assert keys == {(code, "unknown", "arn:k") for code in codes}
+    assert sorted(read) == ["acme-lake", "acme-manifests"]
 
 
 def test_a_denial_of_somebody_else_leaves_it_unknown(world):

@@ -25,7 +25,8 @@ from tests.backups.restores.conftest import by_deltalake, table
 from tests.backups.restores.restoring import Table, everything, open_by, restore
 from tests.backups.restores.test_archived import archive, data_files
 from tests.builders.delta import log_store_item
-from tests.iam.evaluating import Asked, actions_of, allows, refused, resources_of, without
+from tests.choosing import slowly
+from tests.iam.evaluating import Asked, actions_of, allows, refused, without
 from tests.iam.recording import ACCOUNT, Recorder, recording
 from tests.sparksession import spark_lake
 
@@ -85,11 +86,18 @@ class Accounts:
         return sorted({str(one) for one in (*self.source.denied, *self.vault.denied)})
 
     def assert_none_to_spare(self, code: str, asked: Iterable[Asked], but: Iterable[str] = ()) -> None:
-        """Without any one action, or resource, of the policy something is refused that only this policy allows."""
-        document = self.policies[code].document
-        own = [one for one in asked if one.action in actions_of(document) and allows(document, one)]
-        names = (actions_of(document) | resources_of(document)) - {*but}
-        assert {one for one in names if not refused(without(document, one), own)} == set()
+        """Without any one action, or resource, of a statement something is refused, whatever backing up is granted."""
+        policy = self.policies[code]
+        others = self.union(*(one for one in BACKING_UP if self.is_of(one, policy.account, policy.kind)))["Statement"]
+        spared = set()
+        for place, statement in enumerate(policy.document["Statement"]):
+            for name in {*statement["Action"], *statement["Resource"]} - {*but}:
+                cut = without({"Statement": [statement]}, name)["Statement"]
+                own = policy.document["Statement"]
+                rest = {"Statement": [*others, *own[:place], *cut, *own[place + 1 :]]}
+                of_policy = [one for one in asked if allows({"Statement": [*others, *own]}, one)]
+                spared |= set() if refused(rest, of_policy) else {(statement["Sid"], name)}
+        assert spared == set()
 
 
 @pytest.fixture
@@ -110,66 +118,103 @@ def accounts(table: Table, by_deltalake: None, settings: Any, monkeypatch: pytes
         yield Accounts(table, source, vault, {one.code: one for one in policy_documents(names)})
 
 
-def test_a_version_is_opened_with_what_backing_up_needs(accounts, capsys):
+def test_a_version_is_opened_with_what_backing_up_needs_and_an_archived_one_with_one_right_more(accounts, capsys):
     accounts.enforce()
     told = restore(capsys, accounts.table.uri, "--instant", "--apply", "--here")
     assert (told["refused"], accounts.denied()) == ("", [])
+    archive(accounts.table, data_files(accounts.table)[0])
+    accounts.enforce("levee-archives")
+    told = restore(capsys, accounts.table.uri, "--instant", "--apply", "--here")
+    assert (told["plan"]["archived"], accounts.denied()) == (1, [])
+    accounts.assert_none_to_spare("levee-archives", accounts.vault.asks())
 
 
 def test_to_restore_to_a_new_path_its_policies_suffice(accounts, capsys):
     accounts.enforce("levee-restore", "restore-bucket")
     told = restore(capsys, accounts.table.uri, "--apply", "--here")
     assert (told["refused"], accounts.denied()) == ("", [])
-    archive(accounts.table, data_files(accounts.table)[0])
-    asked = restore(
-        capsys, accounts.table.uri, "--to", f"s3a://{accounts.table.backup.source}/restored/t", "--apply", "--here"
-    )
-    assert (asked["plan"]["archived"], accounts.denied()) == (1, [])
     for code in ("levee-restore", "restore-bucket"):
-        but = {*OF_SPARK, f"{accounts.bucket}/restored/*_delta_log/*"}
+        but = {*OF_SPARK, f"{accounts.bucket}/restored/*/_delta_log/*"}
         accounts.assert_none_to_spare(code, accounts.vault.asks(), but)
 
 
-def test_to_put_a_table_back_in_place_its_policies_suffice(accounts, capsys):
+def gone_on(accounts: Accounts) -> Stores:
+    """The table at version 8, which commit stores know of, and one data file of version 5 gone."""
     table = accounts.table
     table.go_on()
     stores = Stores(table.backup)
     stores.put(stores.log_store, log_store_item(8, table.uri))
     stores.register(8, {})
-    archive(table, data_files(table)[0])
     table.backup.lake.delete(table.backup.source, table.data_files[0])
-    accounts.enforce("levee-restore-in-place", "restore-in-place-bucket", "levee-put-back")
-    words = ("--in-place", "--version=5", "--apply", "--here", "--confirm", "t")
-    told = restore(capsys, table.uri, *words)
-    assert (told["plan"]["archived"], accounts.denied()) == (1, [])
-    told = restore(capsys, table.uri, *words)
+    return stores
+
+
+IN_PLACE = ("--in-place", "--version=5", "--apply", "--here", "--confirm", "t")
+
+
+def test_to_put_a_table_back_in_place_its_policies_suffice(accounts, capsys):
+    gone_on(accounts)
+    accounts.enforce("levee-restore-in-place", "restore-in-place-bucket", "restore-spark")
+    told = restore(capsys, accounts.table.uri, *IN_PLACE)
     assert (told["refused"], accounts.denied()) == ("", [])
     for code in ("levee-restore-in-place", "restore-in-place-bucket"):
-        accounts.assert_none_to_spare(code, accounts.vault.asks(), but={"s3:AbortMultipartUpload"})
+        of_many = f"{accounts.bucket}/t/*/_delta_log/*"
+        accounts.assert_none_to_spare(code, accounts.vault.asks(), {"s3:AbortMultipartUpload", of_many})
     put_back = accounts.feature("put-back")
     asked = [one for one in accounts.source.asks() if allows(put_back, one)]
     spared = {one for one in actions_of(put_back) if not refused(without(put_back, one), asked)}
     # Spark writes by the log store, see test_least_policies; where a writer came between, Levee asks for the item.
-    of_log_store = {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DescribeTable"}
-    assert spared == of_log_store
+    assert spared == {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DescribeTable"}
 
 
-@pytest.mark.parametrize("granted", [(), ("levee-restore",), ("restore-bucket",), ("levee-put-back",)])
-def test_without_its_own_policies_nothing_is_written_where_the_source_is(accounts, capsys, granted):
-    accounts.enforce(*granted)
-    before = everything(accounts.table.backup.lake, accounts.table.backup.source)
-    told = restore(capsys, accounts.table.uri, "--apply", "--here")
-    assert "the permission s3:GetObject is missing" in told["refusal"]["reason"]
+@pytest.mark.parametrize("taken", ["dynamodb:DeleteItem", slowly("dynamodb:UpdateItem")])
+def test_where_commit_stores_may_not_be_cleared_nothing_is_removed_before(accounts, capsys, taken):
+    gone_on(accounts)
+    accounts.enforce("levee-restore-in-place", "restore-in-place-bucket", "restore-spark")
+    whole, before = accounts.source.denies, everything(accounts.table.backup.lake, accounts.table.backup.source)
+    accounts.source.denies = lambda asked: asked.action == taken or whole(asked)
+    assert taken in str(restore(capsys, accounts.table.uri, *IN_PLACE))
     assert everything(accounts.table.backup.lake, accounts.table.backup.source) == before
 
 
-@pytest.mark.parametrize("code", ["levee-restore", "levee-restore-in-place", "levee-put-back"])
-def test_no_data_file_can_be_deleted_by_what_restores(accounts, code):
-    document, source = accounts.policies[code].document, accounts.bucket
-    for root in (f"{source}/t", f"{source}/restored/t-5"):
-        assert not allows(document, Asked("s3:DeleteObject", f"{root}/part-1.parquet"))
-        assert not allows(document, Asked("s3:DeleteObjectVersion", f"{root}/_delta_log/1.json"))
-    assert not allows(document, Asked("s3:PutObject", f"{source}/other/part-1.parquet"))
+@pytest.mark.parametrize("granted", [("levee-restore",), ("restore-bucket",)])
+def test_one_account_alone_lets_nothing_be_planned_and_the_refusal_says_where_the_policies_are(
+    accounts, capsys, granted
+):
+    accounts.enforce(*granted)
+    told = restore(capsys, accounts.table.uri, "--apply", "--here")
+    reason = told["refusal"]["reason"]
+    assert "the permission s3:GetObject is missing. The page Policies of the plan warehouse-daily has" in reason
+
+
+@pytest.mark.parametrize("way", ["new path", "in place"])
+def test_what_backs_up_writes_nothing_where_the_source_is(accounts, capsys, way):
+    in_place = ("levee-restore-in-place", "restore-in-place-bucket")
+    codes = in_place if way == "in place" else ("levee-restore", "restore-bucket")
+    for code in codes:
+        cut = without(accounts.policies[code].document, "s3:PutObject")
+        accounts.policies[code] = replace(accounts.policies[code], document=cut)
+    accounts.enforce(*codes, "restore-spark")
+    before = everything(accounts.table.backup.lake, accounts.table.backup.source)
+    restore(capsys, accounts.table.uri, *(IN_PLACE if way == "in place" else ("--apply", "--here")))
+    assert {one.partition(" ")[0] for one in accounts.denied()} == {"s3:PutObject"}
+    assert everything(accounts.table.backup.lake, accounts.table.backup.source) == before
+
+
+RESTORING = ["levee-restore", "restore-bucket", "levee-restore-in-place", "restore-in-place-bucket", "restore-spark"]
+
+
+def test_no_data_file_can_be_deleted_by_what_restores(accounts):
+    source, log = accounts.bucket, "_delta_log/1.json"
+    names = ("part-1.parquet", "change_delta_log/part-1.parquet", "x=a_delta_log/part-1.parquet")
+    roots = [f"{source}/{root}" for root in ("t", "t/of_many", "restored/t-5", "restored/warehouse/t-5")]
+    for code in RESTORING:
+        document = accounts.policies[code].document
+        for asked in (f"{root}/{name}" for root in roots for name in names):
+            assert not allows(document, Asked("s3:DeleteObject", asked))
+        assert not allows(document, Asked("s3:DeleteObjectVersion", f"{roots[0]}/{log}"))
+        assert not allows(document, Asked("s3:PutObject", f"{source}/other/part-1.parquet"))
+        assert any(allows(document, Asked("s3:DeleteObject", f"{root}/{log}")) for root in roots)
 
 
 @pytest.mark.spark
@@ -182,14 +227,12 @@ def test_they_suffice_for_real_spark_and_nothing_of_them_is_to_spare(accounts, c
     for bucket in (accounts.table.backup.source, accounts.table.backup.vault):
         conf.set(f"fs.s3a.bucket.{bucket}.endpoint", as_whom.origin)
     open_by(monkeypatch, spark_lake)
+    codes, words = ("restore-bucket", "levee-restore"), ("--apply", "--here")
     if in_place:
         accounts.table.go_on()
-    own = ("levee-restore-in-place", "restore-in-place-bucket", "levee-put-back")
-    code, *others = own if in_place else ("levee-restore", "restore-bucket")
-    accounts.enforce(code, *others)
-    words = ("--in-place", "--version=5", "--confirm", "t") if in_place else ()
-    told = restore(capsys, accounts.table.uri, "--apply", "--here", *words)
+        codes, words = ("levee-restore-in-place", "restore-in-place-bucket", "restore-spark"), IN_PLACE
+    accounts.enforce(*codes)
+    told = restore(capsys, accounts.table.uri, *words)
     assert (told["refused"], accounts.denied()) == ("", [])
-    of_spark = "levee-put-back" if in_place else code
-    of_archives = {"s3:RestoreObject", f"arn:aws:s3:::{accounts.table.backup.vault}/pool/*"}
-    accounts.assert_none_to_spare(of_spark, as_whom.asks(), {"s3:AbortMultipartUpload", *of_archives})
+    of_many = f"{accounts.bucket}/t/*/_delta_log/*"
+    accounts.assert_none_to_spare(codes[-1], as_whom.asks(), {"s3:AbortMultipartUpload", of_many})
