@@ -300,21 +300,19 @@ def _ways_to_write(
 ) -> Iterator[PolicyDocument]:
     principal = {"Principal": {"AWS": [names.vault_principal]}}
     encrypt = "EncryptRestored" if purpose == NEW_PATH else "EncryptInPlace"
-    encrypts = [_allow(encrypt, ("kms:GenerateDataKey",), names.source_key)] if names.source_key else []
-    title = f"Levee in the backup account, {purpose}"
-    yield replace(
-        _document(f"levee-{code}", title, why, "vault", "identity", "", *statements, *encrypts), purpose=purpose
-    )
-    title, why = (
-        "Policy of the source",
-        "Lets Levee in the backup account write, if ACLs are off (BucketOwnerEnforced).",
-    )
-    bucket, of_bucket = names.source.bucket, [{**one, **principal} for one in statements]
-    yield replace(_document(f"{code}-bucket", title, why, "source", "bucket", bucket, *of_bucket), purpose=purpose)
-    if names.source_key:
-        title, why = "Policy of the source's key", "Lets Levee in the backup account encrypt what it restores."
-        key = {**_allow(encrypt, ("kms:GenerateDataKey",), "*"), **principal}
-        yield replace(_document(f"{code}-key", title, why, "source", "key", names.source_key, key), purpose=purpose)
+    use = ("kms:GenerateDataKey",)
+    own = [*statements, *([_allow(encrypt, use, names.source_key)] if names.source_key else [])]
+    levee = _document(f"levee-{code}", "Levee writes to the source", why, "vault", "identity", "", *own)
+    yield replace(levee, purpose=purpose)
+    why = "Lets Levee in the backup account write, if ACLs are off (BucketOwnerEnforced)."
+    bucket, let_in = names.source.bucket, [{**one, **principal} for one in statements]
+    of_bucket = _document(f"{code}-bucket", "Policy of the source", why, "source", "bucket", bucket, *let_in)
+    yield replace(of_bucket, purpose=purpose)
+    if key := names.source_key:
+        why = "Lets Levee in the backup account encrypt what it restores."
+        let_use = {**_allow(encrypt, use, "*"), **principal}
+        of_key = _document(f"{code}-key", "Policy of the source's key", why, "source", "key", key, let_use)
+        yield replace(of_key, purpose=purpose)
 
 
 def _new_path(names: PlanNames) -> list[Statement]:
