@@ -251,8 +251,9 @@ def test_entries_of_the_path_go_newest_first_and_are_kept_as_json(backup, gone_o
         return run(self, *words)
 
     def noted(self: DynamoDB, table: str, key: Any, **more: Any) -> Any:
+        answer = delete(self, table, key, **more)
         deleted.append(key["fileName"]["S"])
-        return delete(self, table, key, **more)
+        return answer
 
     monkeypatch.setattr(SparkPipeline, "run", ran)
     monkeypatch.setattr(DynamoDB, "delete_item", noted)
