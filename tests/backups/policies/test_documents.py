@@ -48,7 +48,12 @@ def test_a_plan_with_everything_has_a_policy_for_each_party():
         "restore-in-place-key": "source",
         "restore-spark": "source",
     }
-    assert [code for code, one in found.items() if one.purpose == BACKING_UP] == [*found][:9]
+    assert [one.purpose for one in found.values()] == [
+        *[BACKING_UP] * 9,
+        "to restore what is archived",
+        *["to restore to a new path"] * 3,
+        *["to put tables back in place"] * 4,
+    ]
 
 
 def test_the_spark_engine_needs_no_batch_role():

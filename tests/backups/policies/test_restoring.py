@@ -129,10 +129,17 @@ def test_a_version_is_opened_with_what_backing_up_needs_and_an_archived_one_with
     accounts.assert_none_to_spare("levee-archives", accounts.vault.asks())
 
 
+def declared(told: Any) -> dict[str, Any]:
+    """What the plan itself says that it needs."""
+    rights = [one.split(" on ") for one in told["plan"]["permissions"]]
+    return {"Statement": [{"Effect": "Allow", "Action": action, "Resource": arn} for action, arn in rights]}
+
+
 def test_to_restore_to_a_new_path_its_policies_suffice(accounts, capsys):
     accounts.enforce("levee-restore", "restore-bucket")
     told = restore(capsys, accounts.table.uri, "--apply", "--here")
     assert (told["refused"], accounts.denied()) == ("", [])
+    assert refused(declared(told), accounts.vault.asks()) == []
     for code in ("levee-restore", "restore-bucket"):
         but = {*OF_SPARK, f"{accounts.bucket}/restored/*/_delta_log/*"}
         accounts.assert_none_to_spare(code, accounts.vault.asks(), but)
@@ -234,5 +241,6 @@ def test_they_suffice_for_real_spark_and_nothing_of_them_is_to_spare(accounts, c
     accounts.enforce(*codes)
     told = restore(capsys, accounts.table.uri, *words)
     assert (told["refused"], accounts.denied()) == ("", [])
+    assert refused(declared(told), as_whom.asks()) == []
     of_many = f"{accounts.bucket}/t/*/_delta_log/*"
     accounts.assert_none_to_spare(codes[-1], as_whom.asks(), {"s3:AbortMultipartUpload", of_many})
