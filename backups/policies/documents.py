@@ -95,10 +95,11 @@ class PolicyDocument:
 
     def _added(self, service: str, whose: str) -> str:
         """A bucket or key has one policy, and putting one replaces it."""
-        statements = "\n".join(f"#   {dumps(one, ensure_ascii=False)}," for one in self.document["Statement"])
+        statements = ",\n".join(f"#   {dumps(one, ensure_ascii=False)}" for one in self.document["Statement"])
         return (
             f"aws {service} get-{whose} --query Policy --output text > policy.json\n"
-            f"# Add to the list Statement of policy.json:\n{statements}\n"
+            '# Where there is none, begin with {"Version": "2012-10-17", "Statement": []}\n'
+            f"# Add to the list Statement of policy.json, with commas between:\n{statements}\n"
             f"aws {service} put-{whose} --policy file://policy.json"
         )
 
@@ -208,7 +209,9 @@ def _to_protect(names: PlanNames) -> list[str]:
     bucket, everything = names.own_arns(names.destination)
     if names.destination.bucket != names.source.bucket:
         return [bucket, everything]
-    return [bucket, names.object_arn(names.destination)]  # tables beside it may be put back
+    kept = (names.destination, names.evidence, names.inventory)  # tables beside them may be put back
+    arns = (names.object_arn(place) for place in kept if place and place.bucket == names.source.bucket)
+    return [bucket, *dict.fromkeys(arns)]
 
 
 def _inventory_bucket(names: PlanNames) -> PolicyDocument:
@@ -287,7 +290,7 @@ def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
     yield from _ways_to_write(names, NEW_PATH, "restore", why, _new_path(names))
     why = "In addition to backing up: overwrite objects where tables are. Attach it only while one is put back."
     yield from _ways_to_write(names, IN_PLACE, "restore-in-place", why, _in_place(names))
-    spark = [_allow("SparkWritesLogs", ("s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"), *_logs(names))]
+    spark = [_allow("SparkWritesLogs", (*WRITE_IN_PARTS, "s3:DeleteObject"), *_logs(names))]
     if names.source_key:
         spark.append(_allow("SparkEncrypts", ("kms:Decrypt", "kms:GenerateDataKey"), names.source_key))
     why = "Spark writes a commit as the source's connection. Its own permissions have what commit stores need for that."
@@ -298,21 +301,20 @@ def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
 def _ways_to_write(
     names: PlanNames, purpose: str, code: str, why: str, statements: list[Statement]
 ) -> Iterator[PolicyDocument]:
-    principal = {"Principal": {"AWS": [names.vault_principal]}}
+    where = f"below {RESTORED}" if purpose == NEW_PATH else "where tables are"
     encrypt = "EncryptRestored" if purpose == NEW_PATH else "EncryptInPlace"
-    use = ("kms:GenerateDataKey",)
+    principal, use = {"Principal": {"AWS": [names.vault_principal]}}, ("kms:GenerateDataKey",)
     own = [*statements, *([_allow(encrypt, use, names.source_key)] if names.source_key else [])]
-    levee = _document(f"levee-{code}", "Levee writes to the source", why, "vault", "identity", "", *own)
+    levee = _document(f"levee-{code}", f"Levee writes {where}", why, "vault", "identity", "", *own)
     yield replace(levee, purpose=purpose)
-    why = "Lets Levee in the backup account write, if ACLs are off (BucketOwnerEnforced)."
-    bucket, let_in = names.source.bucket, [{**one, **principal} for one in statements]
-    of_bucket = _document(f"{code}-bucket", "Policy of the source", why, "source", "bucket", bucket, *let_in)
+    why = f"Lets Levee in the backup account write {where}, which it would own with ACLs on: BucketOwnerEnforced first."
+    title, let_in = f"Policy of the source, {where}", [one | principal for one in statements]
+    of_bucket = _document(f"{code}-bucket", title, why, "source", "bucket", names.source.bucket, *let_in)
     yield replace(of_bucket, purpose=purpose)
     if key := names.source_key:
-        why = "Lets Levee in the backup account encrypt what it restores."
-        let_use = {**_allow(encrypt, use, "*"), **principal}
-        of_key = _document(f"{code}-key", "Policy of the source's key", why, "source", "key", key, let_use)
-        yield replace(of_key, purpose=purpose)
+        title, why = f"Policy of the source's key, {where}", f"Lets Levee encrypt what it writes {where}."
+        let_use = _allow(encrypt, use, "*") | principal
+        yield replace(_document(f"{code}-key", title, why, "source", "key", key, let_use), purpose=purpose)
 
 
 def _new_path(names: PlanNames) -> list[Statement]:

@@ -79,12 +79,13 @@ def check_plan(
     """Every right that the plan's policies grant. No single refusal ends it; AwsError only without credentials."""
     lakes = {"source": source, "vault": vault}
     judges = {account: PermissionJudge(lake.services) for account, lake in lakes.items()}
+    own = [one for policy in policy_documents(names) for one in policy.document["Statement"]]
     wanted, read = list(_wanted(names)), cache(lambda account, bucket: _statements(lakes[account], bucket))
     found: list[PolicyCheck] = []
     for done, (policy, statement) in enumerate(wanted, start=1):
         check_cancelled()
         if policy.kind in {"bucket", "key"}:
-            found += _of_resource(policy, statement, read)
+            found += _of_resource(policy, statement, read, own)
         else:
             judge = judges[policy.account]
             who = names.batch_role if policy.kind == "role" else judge.principal
@@ -95,22 +96,22 @@ def check_plan(
 
 def sentence(checks: tuple[PolicyCheck, ...]) -> str:
     """What came out, to be read out: how many are held, the first that is missing to back up, and what may restore."""
-    held = {purpose: [one.held for one in checks if one.purpose == purpose] for purpose in PURPOSES}
-    counts = {purpose: f"{these.count('yes'):,} of {len(these):,}" for purpose, these in held.items()}
+    counts = [f"{_count([one.held for one in checks if one.purpose == purpose])} {purpose}" for purpose in PURPOSES]
+    said = f"Granted are {counts[0]}, beside them {', '.join(counts[1:])}."
     missing = next((one for one in checks if one.held == "no" and one.purpose == BACKING_UP), None)
-    unknown, number = held[BACKING_UP].count("unknown"), held[BACKING_UP].count("no")
-    said = f"{counts.pop(BACKING_UP)} permissions {BACKING_UP} are there"
-    said += f", {number:,} missing" if missing else ""
-    said += f"; {unknown:,} could not be found out." if unknown else "."
-    if missing:
-        said += f" First: {missing.who} lacks {missing.action} on {missing.resource}."
-    return f"{said} {', '.join(f'{purpose} {count}' for purpose, count in counts.items()).capitalize()}."
+    first = f" To back up, {missing.who} lacks {missing.action} on {missing.resource}." if missing else ""
+    return f"{said}{first}"
+
+
+def _count(held: list[str]) -> str:
+    unknown = held.count("unknown")
+    return f"{held.count('yes'):,} of {len(held):,}{f' ({unknown:,} not known)' if unknown else ''}"
 
 
 def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, Statement]]:
     """All that is granted; denials are not asked about."""
     for policy in policy_documents(names):
-        if policy.kind in {"identity", "role", "bucket", "key"}:
+        if policy.kind != "trust":
             yield from ((policy, one) for one in policy.document["Statement"] if one["Effect"] == "Allow")
 
 
@@ -132,13 +133,15 @@ def _context(statement: Statement) -> dict[str, str]:
 
 
 def _of_resource(
-    policy: PolicyDocument, statement: Statement, read: Callable[[str, str], list[Statement] | HeldPermission]
+    policy: PolicyDocument,
+    statement: Statement,
+    read: Callable[[str, str], list[Statement] | HeldPermission],
+    own: Iterable[Statement],
 ) -> Iterator[PolicyCheck]:
     """What the own policy of a bucket grants, as far as it can be read."""
     one, resources = _NOT_READ, [policy.target]
     if policy.kind == "bucket":
         found, resources = read(policy.account, policy.target), _listed(statement["Resource"])
-        own = policy.document["Statement"]
         one = found if isinstance(found, HeldPermission) else has_statement(found, statement, own)
     named = statement["Principal"]
     for who in _listed(named.get("AWS", named.get("Service"))):

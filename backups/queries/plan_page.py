@@ -18,15 +18,14 @@ class PermissionsFor:
     """Of one purpose what is missing, not known, and held: as `PolicyCheck` has it, with all `actions` of a kind."""
 
     purpose: str
-    number: int
     missing: list[dict[str, Any]]
     unknown: list[dict[str, Any]]
     held: list[dict[str, Any]]
 
     @property
-    def is_expected(self) -> bool:
-        """Whether it was granted, as far as is known; restoring need not be, before it is done."""
-        return self.purpose == BACKING_UP or bool(self.held)
+    def is_restoring(self) -> bool:
+        """Whether what is missing is no fault: it need not be granted before it is done."""
+        return self.purpose != BACKING_UP
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def last_preflight(plan: Plan) -> PermissionReport | None:
     for purpose in PURPOSES:
         those = [one for one in checks if one.get("purpose", BACKING_UP) == purpose]  # older checks say nothing of it
         by_held = (_together(one for one in those if one["held"] == held) for held in ("no", "unknown", "yes"))
-        purposes += [PermissionsFor(purpose, len(those), *by_held)] if those else []
+        purposes += [PermissionsFor(purpose, *by_held)] if those else []
     return PermissionReport(job, datetime.fromisoformat(checked_at) if checked_at else None, purposes)
 
 

@@ -126,9 +126,9 @@ class ClearStores(LakeCall):
             key = {name: dict(one.item[name]) for name in ("tablePath", "fileName")}
             sending.write(partial(dynamodb.delete_item, one.store, key, condition=never("fileName"), values={}))
         for one in {one.store: one for one in self.registrations}.values():
-            key, path = {"tableId": dict(one.item["tableId"])}, {":path": dict(one.item["path"])}
-            change = partial(dynamodb.update_item, one.store, key, update="SET #path = :path")
-            sending.write(partial(change, condition=never("tableId"), values=path))
+            key, values = {"tableId": dict(one.item["tableId"])}, {":commits": CLOSED["commits"]}
+            change = partial(dynamodb.update_item, one.store, key, update="SET #commits = :commits")
+            sending.write(partial(change, condition=never("tableId"), values=values))
 
     def send(self, sending: Sending) -> Answer:
         written = 0

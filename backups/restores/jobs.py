@@ -143,9 +143,7 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
         sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
-        for call in plan.calls:
-            if isinstance(call, ClearStores):
-                call.require_permitted(sending)
+        _require_clearing(plan, sending, kept)
         execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:
             raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
@@ -162,6 +160,18 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         if to is not None and kind_of(params) == "in_place":
             forget_commits(to)
         return said
+
+
+def _require_clearing(plan: ChangePlan, sending: Sending, kept: Snapshots) -> None:
+    """Raises JobFailed where commit stores may not be cleared."""
+    try:
+        for call in plan.calls:
+            if isinstance(call, ClearStores):
+                call.require_permitted(sending)
+    except AwsError as error:
+        where = " See Put a backed-up version back in place among the permissions of the table's connection."
+        raise JobFailed(error.code, f"{BEFORE_ANY_CHANGE}: {error}{where * error.is_access_denied}") from error
+    kept.request_ids += sending.request_ids
 
 
 def _expected(lake: Lake, found: RestorableVersion, pool: ThreadPoolExecutor, *, is_open: bool) -> Expected:
@@ -214,8 +224,9 @@ def _target(lake: Lake, point: RestorePoint, found: RestorableVersion, params: P
         require_free(lake.s3, to, found.point)
     except AwsError as error:
         if error.is_access_denied or error.code == "NoSuchBucket":
-            what = f"The page Policies of the plan {point.plan.name} has what restoring needs."
-            raise NotRestorable(f"{to.s3a} could not be looked at: {error} {what}") from error
+            is_denied = error.is_access_denied and to.bucket == found.point.source.bucket
+            where = f" See the page Policies of the plan {point.plan.name}." * is_denied
+            raise NotRestorable(f"{to.s3a} could not be looked at: {error}{where}") from error
         raise
     return to
 

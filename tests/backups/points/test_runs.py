@@ -254,7 +254,7 @@ def test_a_log_that_lies_in_an_archive_of_the_backup_is_read_at_the_source(backu
 
 
 def test_who_leaves_early_does_not_wait_for_all_tables(backup):
-    roots = [f"n{number}/t" for number in range(60)]
+    roots = [f"n{number}/t" for number in range(600)]
     backup.put_both(appended(range(2)), below="n0/")
     asked: list[str] = []
 

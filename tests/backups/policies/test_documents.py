@@ -125,9 +125,10 @@ def test_whoever_copies_cannot_delete_and_admins_still_can():
 
 
 def test_in_one_bucket_with_its_source_the_backup_alone_is_kept_from_deletes():
-    found = by_code(policy_documents(names(destination=BucketPrefix("acme-lake", "pool/"))))
+    pool, evidence = (BucketPrefix("acme-lake", one) for one in ("pool/", "_levee/"))
+    found = by_code(policy_documents(names(destination=pool, evidence=evidence)))
     [denial] = found["destination-bucket"].document["Statement"]
-    assert denial["Resource"] == ["arn:aws:s3:::acme-lake", "arn:aws:s3:::acme-lake/pool/*"]
+    assert denial["Resource"] == [f"arn:aws:s3:::acme-lake{rest}" for rest in ("", "/pool/*", "/_levee/*")]
 
 
 def test_to_restore_the_backup_account_is_let_in_and_may_encrypt_as_the_source_does():

@@ -32,8 +32,8 @@ def test_a_shell_takes_the_commands_as_they_are_meant(policy):
     assert all(words[0] == "aws" for words in commands)
     if policy.kind in ("bucket", "key"):  # what is there stays
         assert commands[-1][-1] == "file://policy.json"
-        added = [json.loads(line.removeprefix("#").removesuffix(",")) for line in comments[1:]]
-        assert added == policy.document["Statement"]
+        added = "".join(line.removeprefix("#") for line in comments[2:])
+        assert json.loads(f"[{added}]") == policy.document["Statement"]
     else:
         assert json.loads(commands[-1][-1]) == policy.document
 

@@ -180,7 +180,9 @@ def test_where_commit_stores_may_not_be_cleared_nothing_is_removed_before(accoun
     accounts.enforce("levee-restore-in-place", "restore-in-place-bucket", "restore-spark")
     whole, before = accounts.source.denies, everything(accounts.table.backup.lake, accounts.table.backup.source)
     accounts.source.denies = lambda asked: asked.action == taken or whole(asked)
-    assert taken in str(restore(capsys, accounts.table.uri, *IN_PLACE))
+    told = restore(capsys, accounts.table.uri, *IN_PLACE)["job"]["error"]["text"]
+    assert told.startswith("Stopped before any change: ")
+    assert f"the permission {taken} is missing. See Put a backed-up version back in place" in told
     assert everything(accounts.table.backup.lake, accounts.table.backup.source) == before
 
 
@@ -191,7 +193,7 @@ def test_one_account_alone_lets_nothing_be_planned_and_the_refusal_says_where_th
     accounts.enforce(*granted)
     told = restore(capsys, accounts.table.uri, "--apply", "--here")
     reason = told["refusal"]["reason"]
-    assert "the permission s3:GetObject is missing. The page Policies of the plan warehouse-daily has" in reason
+    assert "the permission s3:GetObject is missing. See the page Policies of the plan warehouse-daily." in reason
 
 
 @pytest.mark.parametrize("way", ["new path", "in place"])
