@@ -94,7 +94,7 @@ class PolicyDocument:
                 return f"aws iam create-policy --policy-name {quote(self.code)} \\\n  --policy-document {document}"
 
     def _added(self, service: str, whose: str) -> str:
-        """A bucket or key has one policy, and putting one replaces it."""
+        """Commands that add to the one policy of a bucket or key, since to put one replaces it."""
         statements = ",\n".join(f"#   {dumps(one, ensure_ascii=False)}" for one in self.document["Statement"])
         return (
             f"aws {service} get-{whose} --query Policy --output text > policy.json\n"
@@ -278,10 +278,8 @@ def _destination_key(names: PlanNames) -> PolicyDocument:
 
 
 def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
-    """Levee copies back as it copies: as in the backup account, here into the bucket of the source.
-
-    Each stands beside what backs up. What commit stores need is with the policies of the source's connection.
-    """
+    """What restoring needs in addition. Levee in the backup account writes to the source's bucket; the permissions of
+    the source's connection, which knows its commit stores, have what those need."""
     ask = _allow("AskArchives", ("s3:RestoreObject",), names.object_arn(names.destination))
     why = "In addition to backing up: ask S3 for copies of what is archived in the backup, for some days."
     archives = _document("levee-archives", "Levee asks for archived objects", why, "vault", "identity", "", ask)
@@ -307,7 +305,7 @@ def _ways_to_write(
     own = [*statements, *([_allow(encrypt, use, names.source_key)] if names.source_key else [])]
     levee = _document(f"levee-{code}", f"Levee writes {where}", why, "vault", "identity", "", *own)
     yield replace(levee, purpose=purpose)
-    why = f"Lets Levee in the backup account write {where}, which it would own with ACLs on: BucketOwnerEnforced first."
+    why = f"Lets the backup account write {where}; with ACLs on it would own that, so set BucketOwnerEnforced first."
     title, let_in = f"Policy of the source, {where}", [one | principal for one in statements]
     of_bucket = _document(f"{code}-bucket", title, why, "source", "bucket", names.source.bucket, *let_in)
     yield replace(of_bucket, purpose=purpose)

@@ -96,16 +96,16 @@ def check_plan(
 
 def sentence(checks: tuple[PolicyCheck, ...]) -> str:
     """What came out, to be read out: how many are held, the first that is missing to back up, and what may restore."""
-    counts = [f"{_count([one.held for one in checks if one.purpose == purpose])} {purpose}" for purpose in PURPOSES]
-    said = f"Granted are {counts[0]}, beside them {', '.join(counts[1:])}."
-    missing = next((one for one in checks if one.held == "no" and one.purpose == BACKING_UP), None)
-    first = f" To back up, {missing.who} lacks {missing.action} on {missing.resource}." if missing else ""
-    return f"{said}{first}"
+    held = {purpose: [one.held for one in checks if one.purpose == purpose] for purpose in PURPOSES}
+    said = [f"{purpose.capitalize()}: {_count(these)}" for purpose, these in held.items()]
+    if missing := next((one for one in checks if one.held == "no" and one.purpose == BACKING_UP), None):
+        said[0] += f"; {missing.who} lacks {missing.action} on {missing.resource}"
+    return f"{'. '.join(said)}."
 
 
 def _count(held: list[str]) -> str:
     unknown = held.count("unknown")
-    return f"{held.count('yes'):,} of {len(held):,}{f' ({unknown:,} not known)' if unknown else ''}"
+    return f"{held.count('yes'):,} of {len(held):,} granted{f', {unknown:,} not known' if unknown else ''}"
 
 
 def _wanted(names: PlanNames) -> Iterator[tuple[PolicyDocument, Statement]]:

@@ -117,10 +117,8 @@ class ClearStores(LakeCall):
         return tuple(Permission(f"dynamodb:{one}", table_arn(store)) for store in self.stores for one in actions)
 
     def require_permitted(self, sending: Sending) -> None:
-        """Ask for both by conditions that no item meets: refused once the log has gone, a stop would leave no table.
-
-        Raises AwsError.
-        """
+        """Try both writes under a condition that no item meets. Raises AwsError where they may not be made, which would
+        leave readers without a table once its log has been removed."""
         dynamodb, never = sending.lake.dynamodb, "attribute_exists(#{0}) AND attribute_not_exists(#{0})".format
         for one in {one.store: one for one in self.entries}.values():
             key = {name: dict(one.item[name]) for name in ("tablePath", "fileName")}

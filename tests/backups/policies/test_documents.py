@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from backups.policies.documents import BACKING_UP, PolicyDocument, policy_documents
+from backups.policies.documents import BACKING_UP, FROM_ARCHIVES, IN_PLACE, NEW_PATH, PolicyDocument, policy_documents
 from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of
 from lake.aws.arns import literal, partition_of
 from lake.backup.objects import BucketPrefix
@@ -48,12 +48,8 @@ def test_a_plan_with_everything_has_a_policy_for_each_party():
         "restore-in-place-key": "source",
         "restore-spark": "source",
     }
-    assert [one.purpose for one in found.values()] == [
-        *[BACKING_UP] * 9,
-        "to restore what is archived",
-        *["to restore to a new path"] * 3,
-        *["to put tables back in place"] * 4,
-    ]
+    purposes = [BACKING_UP] * 9 + [FROM_ARCHIVES] + [NEW_PATH] * 3 + [IN_PLACE] * 4
+    assert [one.purpose for one in found.values()] == purposes
 
 
 def test_the_spark_engine_needs_no_batch_role():
@@ -147,14 +143,8 @@ def test_to_restore_the_backup_account_is_let_in_and_may_encrypt_as_the_source_d
 
 def test_statements_that_go_into_one_policy_have_names_of_their_own():
     found = policy_documents(names(source_key=KEY, destination_key=KEY, levee_source="", levee_vault=""))
-    for kind, target in {(one.kind, one.target) for one in found}:
-        sids = [
-            statement.get("Sid")
-            for one in found
-            if (one.kind, one.target) == (kind, target) and (kind != "identity" or one.account == "vault")
-            for statement in one.document["Statement"]
-        ]
-        assert len(sids) == len({*sids})
+    sids = [(one.account, one.kind, one.target, said.get("Sid")) for one in found for said in one.document["Statement"]]
+    assert len(sids) == len({*sids})
 
 
 @pytest.mark.parametrize(

@@ -94,8 +94,8 @@ def test_with_everything_granted_every_tick_is_there(world):
     assert {one.policy: one.purpose for one in found} == {one.policy: policies[one.policy] for one in found}
     numbers = [sum(policies[one.policy] == purpose for one in found) for purpose in PURPOSES]
     assert sentence(found) == (
-        "Granted are {0} of {0} to back up, beside them {1} of {1} to restore what is archived, "
-        "{2} of {2} to restore to a new path, {3} of {3} to put tables back in place."
+        "To back up: {0} of {0} granted. To restore what is archived: {1} of {1} granted. "
+        "To restore to a new path: {2} of {2} granted. To put tables back in place: {3} of {3} granted."
     ).format(*numbers)
 
 
@@ -135,7 +135,7 @@ def test_what_keys_grant_is_not_known_and_each_bucket_is_read_once(world, monkey
     monkeypatch.setattr(world, "ask", lambda *given, **more: read.append(given[1]) or whole(*given, **more))
     found = check(world, names(source_key="arn:k", destination_key="arn:k"))
     keys = {(one.policy, one.held, one.resource) for one in found if one.policy.endswith("-key")}
-    assert "(1 not known) to restore to a new path" in sentence(found)
+    assert "To restore to a new path: 11 of 12 granted, 1 not known." in sentence(found)
     codes = ("source-key", "destination-key", "restore-key", "restore-in-place-key")
     assert keys == {(code, "unknown", "arn:k") for code in codes}
     assert sorted(read) == ["acme-lake", "acme-manifests"]

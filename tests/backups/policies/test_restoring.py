@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from backups.models import Plan
+from backups.policies import documents
 from backups.policies.documents import PolicyDocument, policy_documents
 from backups.policies.names import names_of
 from backups.restores import path_contents, readers
@@ -57,18 +58,17 @@ class Accounts:
     def enforce(self, *codes: str) -> None:
         """Let nothing pass but what backing up needs, these policies, and what the source's connection is granted."""
         chosen = BACKING_UP | {*codes}
-        identity = {
-            account: self.union(*(code for code in chosen if self.is_of(code, account, "identity")))
-            for account in ("source", "vault")
-        }
-        bucket = self.union(*(code for code in chosen if self.is_of(code, "source", "bucket")))
+        source, vault, bucket = (
+            self.union(*(code for code in chosen if self.is_of(code, *which)))
+            for which in (("source", "identity"), ("vault", "identity"), ("source", "bucket"))
+        )
         stores = self.feature("put-back")
 
         def denied_to_vault(asked: Asked) -> bool:
             crosses = asked.resource.partition("/")[0] == self.bucket
-            return not allows(identity["vault"], asked) or (crosses and not allows(bucket, asked))
+            return not allows(vault, asked) or (crosses and not allows(bucket, asked))
 
-        self.source.denies = lambda asked: not (allows(identity["source"], asked) or allows(stores, asked))
+        self.source.denies = lambda asked: not (allows(source, asked) or allows(stores, asked))
         self.vault.denies = denied_to_vault
         self.source.forget()
         self.vault.forget()
@@ -145,7 +145,7 @@ def test_to_restore_to_a_new_path_its_policies_suffice(accounts, capsys):
         accounts.assert_none_to_spare(code, accounts.vault.asks(), but)
 
 
-def gone_on(accounts: Accounts) -> Stores:
+def gone_on(accounts: Accounts) -> None:
     """The table at version 8, which commit stores know of, and one data file of version 5 gone."""
     table = accounts.table
     table.go_on()
@@ -153,7 +153,6 @@ def gone_on(accounts: Accounts) -> Stores:
     stores.put(stores.log_store, log_store_item(8, table.uri))
     stores.register(8, {})
     table.backup.lake.delete(table.backup.source, table.data_files[0])
-    return stores
 
 
 IN_PLACE = ("--in-place", "--version=5", "--apply", "--here", "--confirm", "t")
@@ -187,12 +186,9 @@ def test_where_commit_stores_may_not_be_cleared_nothing_is_removed_before(accoun
 
 
 @pytest.mark.parametrize("granted", [("levee-restore",), ("restore-bucket",)])
-def test_one_account_alone_lets_nothing_be_planned_and_the_refusal_says_where_the_policies_are(
-    accounts, capsys, granted
-):
+def test_one_account_alone_lets_nothing_be_planned_and_the_refusal_says_more(accounts, capsys, granted):
     accounts.enforce(*granted)
-    told = restore(capsys, accounts.table.uri, "--apply", "--here")
-    reason = told["refusal"]["reason"]
+    reason = restore(capsys, accounts.table.uri, "--apply", "--here")["refusal"]["reason"]
     assert "the permission s3:GetObject is missing. See the page Policies of the plan warehouse-daily." in reason
 
 
@@ -200,9 +196,8 @@ def test_one_account_alone_lets_nothing_be_planned_and_the_refusal_says_where_th
 def test_what_backs_up_writes_nothing_where_the_source_is(accounts, capsys, way):
     in_place = ("levee-restore-in-place", "restore-in-place-bucket")
     codes = in_place if way == "in place" else ("levee-restore", "restore-bucket")
-    for code in codes:
-        cut = without(accounts.policies[code].document, "s3:PutObject")
-        accounts.policies[code] = replace(accounts.policies[code], document=cut)
+    for one in (accounts.policies[code] for code in codes):
+        accounts.policies[one.code] = replace(one, document=without(one.document, "s3:PutObject"))
     accounts.enforce(*codes, "restore-spark")
     before = everything(accounts.table.backup.lake, accounts.table.backup.source)
     restore(capsys, accounts.table.uri, *(IN_PLACE if way == "in place" else ("--apply", "--here")))
@@ -210,15 +205,14 @@ def test_what_backs_up_writes_nothing_where_the_source_is(accounts, capsys, way)
     assert everything(accounts.table.backup.lake, accounts.table.backup.source) == before
 
 
-RESTORING = ["levee-restore", "restore-bucket", "levee-restore-in-place", "restore-in-place-bucket", "restore-spark"]
-
-
 def test_no_data_file_can_be_deleted_by_what_restores(accounts):
     source, log = accounts.bucket, "_delta_log/1.json"
     names = ("part-1.parquet", "change_delta_log/part-1.parquet", "x=a_delta_log/part-1.parquet")
     roots = [f"{source}/{root}" for root in ("t", "t/of_many", "restored/t-5", "restored/warehouse/t-5")]
-    for code in RESTORING:
-        document = accounts.policies[code].document
+    ways = (documents.NEW_PATH, documents.IN_PLACE)
+    which = [one.document for one in accounts.policies.values() if one.purpose in ways]
+    assert len(which) == 5
+    for document in which:
         for asked in (f"{root}/{name}" for root in roots for name in names):
             assert not allows(document, Asked("s3:DeleteObject", asked))
         assert not allows(document, Asked("s3:DeleteObjectVersion", f"{roots[0]}/{log}"))

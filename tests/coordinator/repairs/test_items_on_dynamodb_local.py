@@ -11,10 +11,12 @@ from dataclasses import replace
 import boto3
 import pytest
 
-from changes.calls import Result
+from backups.restores.clearing import ClearStores
+from changes.calls import Result, Sending
 from coordinator.repairs.item_calls import ClearCommits, DeleteRegistration
+from dashboard.connections.accepted import StoreItem
 from lake.aws.access import Access, open_lake
-from tests.builders.delta import UUID, coordinator_commit, incomplete_item, registration_item
+from tests.builders.delta import UUID, coordinator_commit, incomplete_item, log_store_item, registration_item
 from tests.coordinator.repairs.scenes import (
     FRESH,
     ITEM_SCENES,
@@ -171,3 +173,17 @@ def test_upstreams_unconditional_completion_beside_ours_leaves_one_complete_entr
     outcome = make(call, Meddled(local).before("update_item", lambda: world.enter(completed)))
     assert outcome.result is Result.ALREADY
     assert world.items(world.log_store) == [completed]
+
+
+def test_to_ask_whether_stores_may_be_cleared_changes_nothing_and_clearing_them_does(local, world):
+    for store, item in ((world.log_store, log_store_item(8)), (world.registry, registration_item(9, [9]))):
+        world.dynamodb.put_item(TableName=store, Item=item)
+    entry, registration = (world.dynamodb.scan(TableName=one)["Items"][0] for one in (world.log_store, world.registry))
+    stands = StoreItem(world.log_store, entry), StoreItem(world.registry, registration)
+    call, sending = ClearStores(entries=stands[:1], registrations=stands[1:]), Sending(local)
+    call.require_permitted(sending)
+    assert (len(sending.request_ids), sending.taken) == (2, [])
+    assert world.dynamodb.scan(TableName=world.log_store)["Items"] == [entry]
+    assert world.dynamodb.scan(TableName=world.registry)["Items"] == [registration]
+    assert call.send(sending).result is Result.DONE
+    assert world.dynamodb.scan(TableName=world.log_store)["Items"] == []
