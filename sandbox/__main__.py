@@ -13,8 +13,10 @@ from typing import Any
 from urllib3.exceptions import HTTPError
 from werkzeug.serving import BaseWSGIServer
 
-from sandbox import backup_samples, ground, server
+from lake.backup.objects import place_of
+from sandbox import accidents, backup_samples, ground, server
 from sandbox.client import REGION, Client, ClientError
+from sandbox.growth import Growth
 from sandbox.log_store_tables import SAMPLES, temp_prefixes
 from sandbox.mail import mail_server
 
@@ -52,9 +54,12 @@ class Seeding:
         backup_samples.lay(client)
         if self.spark:
             self._start_spark()
+        befalling = []
         for sample in SAMPLES:
-            sample.make(client)
+            grown = sample.make(client)
             say(f"{sample.uri}: {sample.says}")
+            if sample.afterwards:
+                befalling.append((grown, sample.afterwards))
         code = self.child.wait() if self.child else 0
         self._note_that_none_is_being_made()
         if not ending.is_set():
@@ -65,6 +70,9 @@ class Seeding:
             why = self.home / "sandbox" / "spark.log"
             sys.stdout.write(f"failed: Spark did not make all of the sandbox's tables; {why} says why\n")
             sys.stdout.flush()
+        if self.spark:  # only then does Levee run the plans
+            backup = place_of(backup_samples.PLANS[0].destination)
+            accidents.befall(backup, befalling, ending, _say_what_befell)
 
     def _note_that_none_is_being_made(self) -> None:
         (self.home / "sandbox" / "making").unlink(missing_ok=True)
@@ -78,6 +86,10 @@ class Seeding:
     def _start_spark(self) -> None:
         command = [sys.executable, "-m", "sandbox.spark_tables", "--origin", self.origin, "--home", str(self.home)]
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+
+
+def _say_what_befell(table: Growth) -> None:
+    say(f"{table.table.table_path}: its accident has happened (docs/tutorial.md)")
 
 
 def say(line: str) -> None:

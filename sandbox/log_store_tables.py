@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from sandbox import growth
+from sandbox import accidents, growth
 from sandbox.client import Client
 from sandbox.delta_files import IN_COMMIT_TIMESTAMP, Shape
 from sandbox.ground import DELTA_LOG, DELTA_LOG_2022, DELTA_LOG_EXPORTS, DELTA_LOG_FINANCE, FINANCE, PROD, RAW, TMP_DAYS
@@ -17,6 +17,9 @@ EVENTS = Shape(("event_id long", "kind string"))
 SESSIONS = Shape(("session_id long", "country string", "seconds double", "day date"), partition_by=("day",))
 
 
+MEMBERS = Shape(("member_id long", "tier string", "spent double", "day date"), partition_by=("day",))
+REWARDS = Shape(("reward_id long", "title string", "points double"))
+REDEMPTIONS = Shape(("redemption_id long", "reward string", "points double"))
 PRICES = Shape(("price_id long", "currency string", "amount double"), features=CATALOGUED)
 REVIEWS = Shape(("review_id long", "words string"), features=("collations-preview",))
 
@@ -24,6 +27,8 @@ REVIEWS = Shape(("review_id long", "words string"), features=("collations-previe
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A table to make: `commits` laid down over `hours`, then what happened to it. `says` is for the log.
+
+    `afterwards` is what befalls it once the sandbox's backup has it.
 
     `store` is "" where the lake's commit stores hold nothing of the table.
     """
@@ -37,12 +42,13 @@ class Sample:
     happened: Mishap
     says: str
     ended_hours_ago: float = 3
+    afterwards: Mishap | None = None
 
     @property
     def uri(self) -> str:
         return f"s3a://{self.bucket}/{self.key}"
 
-    def make(self, client: Client) -> None:
+    def make(self, client: Client) -> Growth:
         grown = Growth(LogStoreTable(client, self.store, self.bucket, self.key), self.shape)
         grown.history(
             self._times(),
@@ -50,6 +56,7 @@ class Sample:
             keep_temp_files_after=time.time() - TMP_DAYS * 86_400 if self.bucket == PROD else 0,
         )
         self.happened(grown)
+        return grown
 
     def _times(self) -> list[float]:
         """Spread the commits evenly up to the time the laid-down history ends."""
@@ -88,6 +95,40 @@ SAMPLES = (
         60,
         growth.none,
         "spaces and unicode, a store whose TTL can be switched on",
+    ),
+    Sample(
+        PROD,
+        "warehouse/loyalty/rewards",
+        "",
+        REWARDS,
+        5,
+        100,
+        growth.without_store,
+        "healthy until somebody drops it",
+        afterwards=accidents.dropped,
+    ),
+    Sample(
+        PROD,
+        "warehouse/loyalty/members",
+        "",
+        MEMBERS,
+        10,
+        240,
+        growth.without_store,
+        "healthy until a clean-up takes too much",
+        ended_hours_ago=30,
+        afterwards=accidents.too_much_deleted,
+    ),
+    Sample(
+        PROD,
+        "warehouse/loyalty/redemptions",
+        DELTA_LOG,
+        REDEMPTIONS,
+        7,
+        20,
+        growth.pending_unpublished,
+        "pending, until a rule takes the file that waits",
+        afterwards=accidents.temp_file_taken,
     ),
     Sample(RAW, "events/clicks", DELTA_LOG, EVENTS, 12, 18, growth.foreign_writer, "someone bypasses the log store"),
     Sample(RAW, "events/page_views", DELTA_LOG, EVENTS, 8, 15, growth.two_domains, "written as s3a:// and as s3://"),

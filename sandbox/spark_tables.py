@@ -174,25 +174,27 @@ def main() -> int:
     parser.add_argument("--home", type=Path, required=True)
     options = parser.parse_args()
     Thread(target=_die_with_parent, daemon=True).start()
-    out = _own_stdout(options.home / "sandbox" / "spark.log")
+    out = own_stdout(options.home / "sandbox" / "spark.log")
     try:
         fetch(options.home, say=lambda line: _say(out, line))
-        with_spark(options.origin, options.home, lambda line: _say(out, line))
     except JarsError as error:
         _say(out, f"the tables that Spark writes are left out: {error}")
         return 1
+    lake = start_spark(options.origin, options.home, cores=4)
+    make_tables(lake, lambda line: _say(out, line))
+    lake.spark.stop()
     return 0
 
 
-def with_spark(origin: str, home: Path, say: Callable[[str], None]) -> None:
-    """Start Spark, make the tables, stop Spark."""
+def start_spark(origin: str, home: Path, *, cores: int) -> SparkLake:
+    """Start this process's JVM and Spark on a sandbox that is being served."""
     os.environ |= {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "SPARK_LOCAL_IP": "127.0.0.1"}
     endpoint = LakeEndpoint(REGION, origin, environment_credentials=True)
     scratch = home / "sandbox" / "spark"
-    settings = session_settings(endpoint, jars=class_path(home), scratch=scratch, cores=4, java_options=SHORT_LIVED_JVM)
-    spark = start_session(settings, "levee-sandbox")
-    make_tables(SparkLake(spark, Client(origin)), say)
-    spark.stop()
+    settings = session_settings(
+        endpoint, jars=class_path(home), scratch=scratch, cores=cores, java_options=SHORT_LIVED_JVM
+    )
+    return SparkLake(start_session(settings, "levee-sandbox"), Client(origin))
 
 
 def _die_with_parent() -> None:
@@ -203,7 +205,7 @@ def _die_with_parent() -> None:
         os.killpg(0, signal.SIGKILL)
 
 
-def _own_stdout(log: Path) -> TextIO:
+def own_stdout(log: Path) -> TextIO:
     """Keep the real stdout for our lines; what Spark and the JVM print goes to a file."""
     out = os.fdopen(os.dup(1), "w", buffering=1)
     with log.open("wb") as target:

@@ -50,6 +50,12 @@ def published(name: str) -> list[int]:
     return [int(key.rpartition("/")[2].removesuffix(".json")) for key in keys]
 
 
+def options() -> dict[str, str]:
+    """How deltalake reaches the sandbox."""
+    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
+    return keys | {"AWS_ENDPOINT_URL": sandbox_lake().origin, "AWS_REGION": REGION}
+
+
 def temp_files(name: str) -> int:
     found = sample(name)
     return len(list(sandbox_lake().list(found.bucket, f"{found.key}/_delta_log/.tmp/")))
@@ -59,9 +65,7 @@ def temp_files(name: str) -> int:
 def test_an_independent_reader_reads_every_row(found: Sample) -> None:
     from deltalake import DeltaTable
 
-    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
-    options = keys | {"AWS_ENDPOINT_URL": sandbox_lake().origin, "AWS_REGION": REGION}
-    delta = DeltaTable(found.uri, storage_options=options)
+    delta = DeltaTable(found.uri, storage_options=options())
     assert delta.version() == max(published(found.key.rpartition("/")[2]))
     assert delta.to_pyarrow_table().num_rows >= 20 * min(delta.version(), 2)
 
