@@ -3,7 +3,7 @@ and looks that did not happen."""
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django.conf import settings
@@ -33,9 +33,11 @@ SETTING = ProblemKind(
 HAZARD = ProblemKind(
     "lifecycle-hazard", "A lifecycle rule will delete what is needed", "days", threshold=14, most=365, is_countdown=True
 )
+GONE = ProblemKind("table-gone", "A table is gone", "minutes", threshold=5, most=1_440)
 LATE = ProblemKind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
 MOST_WARNINGS = 3
-KINDS = (FINDING, PENDING, UNBACKFILLED, SETTING, HAZARD, LATE)
+GONE_TOLD_FOR = timedelta(days=7)
+KINDS = (FINDING, PENDING, UNBACKFILLED, SETTING, HAZARD, GONE, LATE)
 # Waiting commits have kinds of their own, with their own time to wait.
 _WAITING = (State.PENDING, State.UNBACKFILLED, State.HEALTHY)
 _SEVERITIES: Mapping[str, ProblemSeverity] = {
@@ -64,6 +66,7 @@ def lake_problems(now: datetime) -> Iterator[Problem]:
     yield from table_problems(now)
     yield from waiting_commits(now)
     yield from setting_problems(now)
+    yield from gone_tables(now)
     yield from late_looks(now)
 
 
@@ -100,6 +103,14 @@ def setting_problems(now: datetime) -> Iterator[Problem]:
         yield from _of_settings(store, "commit store", reverse("store", args=[store.pk]), now, store.pk in moving)
     for bucket in Bucket.objects.select_related("connection").order_by("pk"):
         yield from _of_settings(bucket, "bucket", reverse("bucket", args=[bucket.pk]), now)
+
+
+def gone_tables(now: datetime) -> Iterator[Problem]:
+    """Tables that have vanished within a week; whether somebody meant to drop them is not known."""
+    gone = DeltaTable.objects.filter(gone_at__gt=now - GONE_TOLD_FOR)
+    for table in gone.select_related("connection").order_by("pk").iterator(chunk_size=1_000):
+        if table.gone_at is not None:
+            yield _of_gone(table, table.gone_at, now)
 
 
 def late_looks(now: datetime) -> Iterator[Problem]:
@@ -186,6 +197,28 @@ def _of_waiting(table: DeltaTable, finding: TableFinding | None, since: datetime
         ),
         path=step.path if step else reverse("table", args=[table.pk]),
         link=step.label if step else "See the table",
+        connection=table.connection_id,
+        uri=table.uri,
+    )
+
+
+def _of_gone(table: DeltaTable, since: datetime, now: datetime) -> Problem:
+    return Problem(
+        kind=GONE.name,
+        key=f"gone:{table.pk}",
+        cause=f"table-gone {table.connection.name}",
+        severity="warning",
+        measure=(now - since).total_seconds() / 60,
+        headline=f"{table.name} is gone since {since:%d %b %H:%M} UTC.",
+        since=since,
+        subject=table.name,
+        subject_path=reverse("table", args=[table.pk]),
+        next_step="Unless it was dropped on purpose, restore it from a backup.",
+        meaning=table.summary,
+        advice="Where it was dropped on purpose, acknowledge this: it ends a week after the table went.",
+        facts=(("Table", table.uri), ("Last accepted", str(table.accepted_version))),
+        path=reverse("table-backups", args=[table.pk]),
+        link="See its backups",
         connection=table.connection_id,
         uri=table.uri,
     )

@@ -39,8 +39,12 @@ def overview(request: HttpRequest, table_id: int) -> HttpResponse:
     permalink = request.build_absolute_uri(reverse("table", args=[table.pk]))
     if found.incident and found.incident.member:
         permalink = request.build_absolute_uri(reverse("alert", args=[found.incident.member.alert_id]))
+    kept = None
+    if found.incident or table.gone_at:
+        [kept] = protection.backups().restorable_of([queries.seen_table(table)], visible(request), timezone.now())
     context = {
         "overview": found,
+        "kept": kept,
         "permalink": permalink,
         "verdict": found.verdict,
         "shown": _shown(table),

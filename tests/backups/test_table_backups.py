@@ -16,7 +16,7 @@ from dashboard.accounts.roles import Role
 from dashboard.connections.protection import Restorable
 from tests.backups.page_records import NOW, connection, make_plan, make_run
 from tests.backups.table_points import HOUR, MINUTE, URI, make_point, seen, told
-from tests.builders.lake import make_table
+from tests.builders.lake import make_finding, make_table
 from tests.builders.people import signed_in
 from tests.dashboard.web.markup import flat
 
@@ -268,3 +268,32 @@ def test_plan_and_its_newest_proof_name_the_tables_whose_copies_are_dated_anew()
         assert "1 of 2 tables without in-commit timestamps" in page
         assert f"/tables/?q={URI.replace(':', '%3A')}" in page
     assert "without in-commit timestamps" not in flat(viewer.get(f"/backups/runs/{before.pk}/"))
+
+
+def test_the_page_of_a_table_that_is_gone_leads_to_its_backups_and_shows_nothing_as_there() -> None:
+    table = make_table(URI, delta_id="id-1", gone_at=NOW)
+    client = signed_in(Role.VIEWER)
+    without = flat(client.get(f"/tables/{table.pk}/"))
+    make_point(make_plan())
+
+    html, backups = flat(client.get(f"/tables/{table.pk}/")), flat(client.get(f"/tables/{table.pk}/backups/"))
+
+    assert "No backup plan takes this table." in without
+    acts = html.partition('<ul class="actions">')[2].partition("</ul>")[0]
+    assert "Version 41 can be restored, " in acts
+    assert f'class="button primary" href="/tables/{table.pk}/backups/"' in acts
+    assert acts.count("primary") == 1
+    assert "Both sides read" not in html
+    assert "In the lake" not in backups
+
+
+@pytest.mark.parametrize(("version", "is_offered"), [(41, True), (None, False)])
+def test_the_page_of_a_blocked_table_tells_what_a_backup_restores_of_it(version: int | None, is_offered: bool) -> None:
+    table = make_table(URI, delta_id="id-1", state="blocked")
+    make_finding(table, "C11", 41, state="blocked", severity="critical")
+    make_point(make_plan(), version=version)
+
+    html = flat(signed_in(Role.VIEWER).get(f"/tables/{table.pk}/"))
+
+    assert ("Restore it from a backup" in html) == is_offered
+    assert ("can be restored" in html) == is_offered

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from coordinator.alerting import KINDS, late_looks, setting_problems, table_problems, waiting_commits
-from coordinator.models import TtlMigration, Watch
+from coordinator.alerting import KINDS, gone_tables, late_looks, setting_problems, table_problems, waiting_commits
+from coordinator.models import DeltaTable, TtlMigration, Watch
 from coordinator.protocols.verdict import State
 from coordinator.repairs.no_button import NO_BUTTON
 from dashboard.alerts.matching import groups_of
@@ -140,6 +140,19 @@ def test_evidence_is_told_with_plain_labels_and_times_in_utc() -> None:
     facts = dict(blocked(evidence=evidence).facts)
     assert (facts["State"], facts["Bytes equal"]) == ("Blocked", "no")
     assert (facts["Commit time"], facts["First acts"]) == ("28 Nov 2026 10:54 UTC", "29 Nov 2026 00:00 UTC")
+
+
+def test_a_table_that_vanished_is_told_for_a_week_with_the_way_to_its_backups() -> None:
+    make_table("s3a://lake/there")
+    make_table("s3a://lake/long-gone", gone_at=NOW - timedelta(days=7))
+    lately = make_table("s3a://lake/dropped", gone_at=NOW - 12 * MINUTE)
+
+    problem = only(gone_tables(NOW))
+
+    assert (problem.kind, problem.measure, problem.uri) == ("table-gone", 12, "s3a://lake/dropped")
+    assert problem.path == f"/tables/{lately.pk}/backups/"
+    DeltaTable.objects.filter(pk=lately.pk).update(gone_at=None)
+    assert list(gone_tables(NOW)) == []
 
 
 def test_a_connection_is_late_since_its_last_good_look() -> None:
