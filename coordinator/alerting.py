@@ -33,7 +33,7 @@ SETTING = ProblemKind(
 HAZARD = ProblemKind(
     "lifecycle-hazard", "A lifecycle rule will delete what is needed", "days", threshold=14, most=365, is_countdown=True
 )
-GONE = ProblemKind("table-gone", "A table is gone", "minutes", threshold=5, most=1_440)
+GONE = ProblemKind("table-gone", "A table vanished", "minutes", threshold=5, most=1_440)
 LATE = ProblemKind("observation-late", "The lake was not looked at", "minutes", threshold=15, least=1, most=1_440)
 MOST_WARNINGS = 3
 GONE_TOLD_FOR = timedelta(days=7)
@@ -106,7 +106,7 @@ def setting_problems(now: datetime) -> Iterator[Problem]:
 
 
 def gone_tables(now: datetime) -> Iterator[Problem]:
-    """Tables that have vanished within a week; whether somebody meant to drop them is not known."""
+    """Tables that were found gone within a week; whether somebody meant to drop them is not known."""
     gone = DeltaTable.objects.filter(gone_at__gt=now - GONE_TOLD_FOR)
     for table in gone.select_related("connection").order_by("pk").iterator(chunk_size=1_000):
         if table.gone_at is not None:
@@ -203,20 +203,25 @@ def _of_waiting(table: DeltaTable, finding: TableFinding | None, since: datetime
 
 
 def _of_gone(table: DeltaTable, since: datetime, now: datetime) -> Problem:
+    """Only what vanished together is one alert, so that acknowledging one table keeps no later one quiet."""
+    accepted = table.accepted_version
     return Problem(
         kind=GONE.name,
         key=f"gone:{table.pk}",
-        cause=f"table-gone {table.connection.name}",
+        cause=f"table-gone {since:%Y-%m-%dT%H:%MZ} {table.connection.name}",
         severity="warning",
         measure=(now - since).total_seconds() / 60,
-        headline=f"{table.name} is gone since {since:%d %b %H:%M} UTC.",
+        headline=f"{table.name} vanished: it was found gone on {since:%d %b %H:%M} UTC.",
         since=since,
         subject=table.name,
         subject_path=reverse("table", args=[table.pk]),
-        next_step="Unless it was dropped on purpose, restore it from a backup.",
-        meaning=table.summary,
-        advice="Where it was dropped on purpose, acknowledge this: it ends a week after the table went.",
-        facts=(("Table", table.uri), ("Last accepted", str(table.accepted_version))),
+        next_step="Unless it was dropped on purpose, see whether a backup has it.",
+        meaning="Its log was empty then, and no commit store had an entry for it.",
+        advice=(
+            "Unless it was dropped on purpose, see whether a backup has it. "
+            "This alert ends when the table is back, and after a week in any case."
+        ),
+        facts=(("Table", table.uri), *([] if accepted is None else [("Last accepted", str(accepted))])),
         path=reverse("table-backups", args=[table.pk]),
         link="See its backups",
         connection=table.connection_id,

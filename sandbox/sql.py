@@ -21,17 +21,17 @@ def main() -> int:
     if not (folder / "endpoint").exists():
         sys.stderr.write(f"The sandbox does not run: there is no {folder / 'endpoint'}. Start `make run`.\n")
         return 1
+    errors = os.fdopen(os.dup(2), "w")
     out = own_stdout(folder / "sql.log")
-    lake = start_spark((folder / "endpoint").read_text(), options.home.resolve(), cores=2)
     try:
+        lake = start_spark((folder / "endpoint").read_text(), options.home.resolve(), cores=2)
         for statement in options.statements:
             for row in lake.sql(statement):
                 out.write("\t".join(map(str, row)) + "\n")
-    except Exception as error:  # noqa: BLE001 - whatever Spark says of a statement is its answer
-        out.write(str(error).partition("\n\tat ")[0] + "\n")
-        return 1
-    finally:
         lake.spark.stop()
+    except Exception as error:  # noqa: BLE001 - whatever Spark says of a statement is its answer
+        errors.write(str(error).partition("\n\tat ")[0] + f"\n{folder / 'sql.log'} has the rest.\n")
+        return 1
     return 0
 
 

@@ -228,7 +228,8 @@ def _restorable(
     says = f"{said.headline} {said.detail}".strip()
     if said.state not in _WITH_A_VERSION:
         return Restorable(said.state, says)
-    return Restorable(said.state, says, judged[0].point.version, judged[0].point.committed_at)
+    point = judged[0].point
+    return Restorable(said.state, says, point.version, point.committed_at, is_kept=bool(point.proof))
 
 
 def _said(taking: Sequence[Plan], judged: Sequence[Judged], visible: Visible) -> Headline:

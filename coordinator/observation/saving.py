@@ -285,6 +285,7 @@ def _fill_gone(table: DeltaTable, reading: Reading) -> None:
     table.state, table.state_rank = State.NOT_CHECKED.value, State.NOT_CHECKED.rank
     table.summary = "The table has vanished: its log is empty and no commit store has an entry for it."
     table.fingerprint, table.listed_at, table.missed, table.registrations = "", reading.observed_at, [], []
+    table.unpublished_count, table.oldest_unpublished_at = 0, None
 
 
 def _fill_state(table: DeltaTable, reading: Reading, verdict: Verdict) -> None:

@@ -146,7 +146,7 @@ def _acts(table: DeltaTable, window: Window, *, sees_audit: bool) -> list[Event]
 
 def _alerts(table: DeltaTable, window: Window, findings: Sequence[TableFinding]) -> list[Event]:
     """The alerts that told of a problem of the table, each for as long as the problem was there."""
-    keys = [f"waiting:{table.pk}", *(f"finding:{one.pk}" for one in findings)]
+    keys = [f"waiting:{table.pk}", f"gone:{table.pk}", *(f"finding:{one.pk}" for one in findings)]
     here = Member.objects.filter(Q(gone_at=None) | Q(gone_at__gt=window.since), since__lte=window.until, key__in=keys)
     found = []
     for one in here.filter(alert__connection=table.connection_id).select_related("alert").order_by("-since")[:MOST]:

@@ -131,7 +131,7 @@ def verdict(table: DeltaTable, findings: Sequence[TableFinding]) -> VerdictView:
         return VerdictView(
             state=State.NOT_CHECKED,
             sentence="This table is gone: neither its log nor its entries were there when Levee last looked.",
-            meaning="Below is what was there before.",
+            meaning="What was read before is kept below.",
             look_at=None,
         )
     if table.observed_at is None:

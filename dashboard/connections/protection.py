@@ -33,12 +33,13 @@ class SeenTable:
 @dataclass(frozen=True, slots=True)
 class Restorable:
     """What of a table can be restored. `state` is the name of a look; `version` is the newest that can be, None for
-    none, and `committed_at` when its writer says that it was made."""
+    none, and `committed_at` when its writer says that it was made. `is_kept` is whether a restore point leads to it."""
 
     state: str
     says: str
     version: int | None = None
     committed_at: datetime | None = None
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

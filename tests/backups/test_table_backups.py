@@ -1,5 +1,6 @@
 """What the list of tables and the page of one say of their backups."""
 
+import re
 from typing import Any
 
 import pytest
@@ -279,6 +280,7 @@ def test_the_page_of_a_table_that_is_gone_leads_to_its_backups_and_shows_nothing
     html, backups = flat(client.get(f"/tables/{table.pk}/")), flat(client.get(f"/tables/{table.pk}/backups/"))
 
     assert "No backup plan takes this table." in without
+    assert re.search(r'class="button primary"[^>]*>Observe now', without)
     acts = html.partition('<ul class="actions">')[2].partition("</ul>")[0]
     assert "Version 41 can be restored, " in acts
     assert f'class="button primary" href="/tables/{table.pk}/backups/"' in acts
@@ -287,11 +289,16 @@ def test_the_page_of_a_table_that_is_gone_leads_to_its_backups_and_shows_nothing
     assert "In the lake" not in backups
 
 
-@pytest.mark.parametrize(("version", "is_offered"), [(41, True), (None, False)])
-def test_the_page_of_a_blocked_table_tells_what_a_backup_restores_of_it(version: int | None, is_offered: bool) -> None:
+NOTHING = {"version": None, "proof": "", "state": "unprovable"}
+
+
+@pytest.mark.parametrize(("fields", "is_offered"), [({}, True), (NOTHING, False), ({"proof": ""}, False)])
+def test_the_page_of_a_blocked_table_tells_what_a_backup_restores_of_it(
+    fields: dict[str, Any], is_offered: bool
+) -> None:
     table = make_table(URI, delta_id="id-1", state="blocked")
     make_finding(table, "C11", 41, state="blocked", severity="critical")
-    make_point(make_plan(), version=version)
+    make_point(make_plan(), **fields)
 
     html = flat(signed_in(Role.VIEWER).get(f"/tables/{table.pk}/"))
 

@@ -145,14 +145,20 @@ def test_evidence_is_told_with_plain_labels_and_times_in_utc() -> None:
 def test_a_table_that_vanished_is_told_for_a_week_with_the_way_to_its_backups() -> None:
     make_table("s3a://lake/there")
     make_table("s3a://lake/long-gone", gone_at=NOW - timedelta(days=7))
-    lately = make_table("s3a://lake/dropped", gone_at=NOW - 12 * MINUTE)
+    lately = make_table("s3a://lake/dropped", gone_at=NOW - 12 * MINUTE, accepted_version=None)
 
     problem = only(gone_tables(NOW))
 
     assert (problem.kind, problem.measure, problem.uri) == ("table-gone", 12, "s3a://lake/dropped")
-    assert problem.path == f"/tables/{lately.pk}/backups/"
+    assert (problem.path, problem.facts) == (f"/tables/{lately.pk}/backups/", (("Table", "s3a://lake/dropped"),))
     DeltaTable.objects.filter(pk=lately.pk).update(gone_at=None)
     assert list(gone_tables(NOW)) == []
+
+
+def test_what_vanishes_later_is_an_alert_of_its_own() -> None:
+    for name, minutes in (("a", 12), ("b", 12), ("c", 11)):
+        make_table(f"s3a://lake/{name}", gone_at=NOW - minutes * MINUTE)
+    assert len({problem.cause for problem in gone_tables(NOW)}) == 2
 
 
 def test_a_connection_is_late_since_its_last_good_look() -> None:

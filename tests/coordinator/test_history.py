@@ -182,6 +182,13 @@ def test_who_sees_single_connections_sees_no_job_of_another_and_no_way_into_the_
     assert stranger.get(f"/tables/{table.pk}/history/").status_code == 404
 
 
+def test_that_the_table_vanished_is_told_as_an_alert_about_it(table: DeltaTable) -> None:
+    moments = dict.fromkeys(("opened_at", "since", "told_at", "unattended_since"), ago(hours=2))
+    alert = Alert.objects.create(title="A table vanished", cause="gone", connection=table.connection, **moments)
+    Member.objects.create(alert=alert, key=f"gone:{table.pk}", severity="warning", since=ago(hours=2))
+    assert "A table vanished" in page(signed_in(), table)
+
+
 def test_the_command_prints_the_same_list(table: DeltaTable) -> None:
     document = printed("history", table.uri)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from coordinator.models import ObservationPass, Watch
+from coordinator.models import DeltaTable, ObservationPass, Watch
+from tests.builders.lake import NOW
 from tests.coordinator.observation.accepted_and_lost import open_codes, the_table
 
 pytestmark = pytest.mark.postgres("upserts")
@@ -36,8 +37,10 @@ def test_a_table_that_vanishes_is_gone_without_a_finding_until_it_comes_back(wri
     observe()
     written.delete("sales/orders/_delta_log/00000000000000000000.json")
     assert open_codes() == {"single-driver"}
+    DeltaTable.objects.update(unpublished_count=1, oldest_unpublished_at=NOW)
     observe()
     assert (the_table().gone_at is not None, open_codes()) == (True, set())
+    assert (the_table().unpublished_count, the_table().oldest_unpublished_at) == (0, None)
     written.table("sales/orders", commits=2)
 
     observe()
