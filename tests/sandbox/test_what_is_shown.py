@@ -36,6 +36,7 @@ REASONS = {
 ENDS = {
     "sales/order_items": (["publish-commit"], "healthy"),
     "sales/refunds": (["complete-entry"], "healthy"),
+    "loyalty/redemptions": (["publish-commit"], "healthy"),
     "inventory/stock_levels": (["republish-file"], "healthy"),
     "inventory/reservations": ([], "blocked"),
     "marketing/campaigns": (["complete-entry"], "healthy"),
