@@ -43,6 +43,12 @@ def end(process: subprocess.Popen[str]) -> int:
         raise
 
 
+def reader_options(lake: Client) -> dict[str, str]:
+    """How deltalake reaches this lake."""
+    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
+    return keys | {"AWS_ENDPOINT_URL": lake.origin, "AWS_REGION": lake.region}
+
+
 @functools.cache
 def sandbox_lake() -> Client:
     """Return a client of the shared sandbox with its log store tables; tests write elsewhere, under tests/."""

@@ -271,7 +271,7 @@ def test_plan_and_its_newest_proof_name_the_tables_whose_copies_are_dated_anew()
     assert "without in-commit timestamps" not in flat(viewer.get(f"/backups/runs/{before.pk}/"))
 
 
-def test_the_page_of_a_table_that_is_gone_leads_to_its_backups_and_shows_nothing_as_there() -> None:
+def test_the_page_of_a_table_that_is_gone_leads_to_its_backups_and_says_that_its_evidence_is_of_before() -> None:
     table = make_table(URI, delta_id="id-1", gone_at=NOW)
     client = signed_in(Role.VIEWER)
     without = flat(client.get(f"/tables/{table.pk}/"))
@@ -286,6 +286,7 @@ def test_the_page_of_a_table_that_is_gone_leads_to_its_backups_and_shows_nothing
     assert f'class="button primary" href="/tables/{table.pk}/backups/"' in acts
     assert acts.count("primary") == 1
     assert "Both sides read" not in html
+    assert "Read before the table was found gone" in html
     assert "In the lake" not in backups
 
 

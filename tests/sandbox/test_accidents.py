@@ -12,8 +12,7 @@ from sandbox import accidents
 from sandbox.growth import Growth
 from sandbox.log_store_tables import SAMPLES
 from tests.lazily import lazily
-from tests.sandbox.test_log_store_tables import options
-from tests.sandboxlake import sandbox_lake
+from tests.sandboxlake import reader_options, sandbox_lake
 from tests.waiting import wait_until
 
 DeltaTable = lazily("deltalake", "DeltaTable")
@@ -29,7 +28,7 @@ def make(name: str) -> Growth:
 
 
 def delta(table: Growth, version: int | None = None) -> "DeltaTable":
-    return DeltaTable(table.table.table_path, version, storage_options=options())
+    return DeltaTable(table.table.table_path, version, storage_options=reader_options(sandbox_lake()))
 
 
 def test_a_table_comes_to_harm_only_when_its_restore_point_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from sandbox import ground
 from sandbox.client import REGION
 from sandbox.log_store_tables import SAMPLES, Sample
 from sandbox.log_store_writer import Entry, LogStoreTable
-from tests.sandboxlake import sandbox_lake
+from tests.sandboxlake import reader_options, sandbox_lake
 
 pytestmark = pytest.mark.process
 
@@ -50,12 +50,6 @@ def published(name: str) -> list[int]:
     return [int(key.rpartition("/")[2].removesuffix(".json")) for key in keys]
 
 
-def options() -> dict[str, str]:
-    """How deltalake reaches the sandbox."""
-    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
-    return keys | {"AWS_ENDPOINT_URL": sandbox_lake().origin, "AWS_REGION": REGION}
-
-
 def temp_files(name: str) -> int:
     found = sample(name)
     return len(list(sandbox_lake().list(found.bucket, f"{found.key}/_delta_log/.tmp/")))
@@ -65,7 +59,7 @@ def temp_files(name: str) -> int:
 def test_an_independent_reader_reads_every_row(found: Sample) -> None:
     from deltalake import DeltaTable
 
-    delta = DeltaTable(found.uri, storage_options=options())
+    delta = DeltaTable(found.uri, storage_options=reader_options(sandbox_lake()))
     assert delta.version() == max(published(found.key.rpartition("/")[2]))
     assert delta.to_pyarrow_table().num_rows >= 20 * min(delta.version(), 2)
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.client import REGION
 from sandbox.coordinated import STAGED, in_commit_timestamp, registration
 from sandbox.ground import PROD
 from sandbox.spark_tables import RECIPES, SparkLake
 from tests.lazily import lazily
+from tests.sandboxlake import reader_options
 from tests.sparksession import spark_lake
 
 DeltaTable = lazily("deltalake", "DeltaTable")
@@ -29,11 +29,6 @@ def log_names(lake: SparkLake, uri: str) -> list[str]:
 
 def published(lake: SparkLake, uri: str) -> list[int]:
     return [int(name[:20]) for name in log_names(lake, uri) if name[20:] == ".json"]
-
-
-def options(lake: SparkLake) -> dict[str, str]:
-    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
-    return keys | {"AWS_ENDPOINT_URL": lake.client.origin, "AWS_REGION": REGION}
 
 
 def make(lake: SparkLake, name: str) -> str:
@@ -64,7 +59,7 @@ def test_an_old_log_is_read_from_its_checkpoint(spark_lake: SparkLake) -> None:
     uri = make(spark_lake, "app_logs")
     assert published(spark_lake, uri) == [20, 21, 22]
     assert f"{20:020d}.checkpoint.parquet" in log_names(spark_lake, uri)
-    assert DeltaTable(uri, storage_options=options(spark_lake)).to_pyarrow_table().num_rows == 21 * 20
+    assert DeltaTable(uri, storage_options=reader_options(spark_lake.client)).to_pyarrow_table().num_rows == 21 * 20
 
 
 @pytest.mark.parametrize(

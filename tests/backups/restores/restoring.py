@@ -19,13 +19,14 @@ from lake.spark.jobs import read_table, write_once
 from lake.spark.jobs.report import Report
 from lake.spark.messages import decode, encode
 from lake.spark.sql import delta_path
-from sandbox.client import REGION, Client
+from sandbox.client import Client
 from sandbox.spark_tables import SparkLake
 from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, document_of, proven
 from tests.builders.copies import LOG
 from tests.lake.delta.test_restorable_model import objects_of
 from tests.lazily import lazily
+from tests.sandboxlake import reader_options
 
 deltalake = lazily("deltalake")
 pa = lazily("pyarrow")
@@ -151,8 +152,7 @@ class Table:
 
 
 def options(backup: Backup) -> dict[str, str]:
-    keys = {"AWS_ACCESS_KEY_ID": "sandbox", "AWS_SECRET_ACCESS_KEY": "sandbox", "AWS_ALLOW_HTTP": "true"}
-    return keys | {"AWS_ENDPOINT_URL": backup.lake.origin, "AWS_REGION": REGION}
+    return reader_options(backup.lake)
 
 
 def apply(capsys: Any, table: Table, *words: str) -> Any:
