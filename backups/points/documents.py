@@ -19,7 +19,7 @@ WITH_PLAN = "Tables of the source that the backup has nothing of are not looked 
 def point_document(table: ProvenTable, place: BucketPrefix, plan: Plan | None, now: datetime) -> PointJson:
     """What of the table can be restored, and what not. `now` is no earlier than its log was read."""
     proof, newest = table.proof, table.proof.newest
-    accepted, accepted_at = (None, None) if table.waiting else (table.accepted, table.accepted_at)
+    accepted, accepted_at = (None, None) if table.not_known else (table.accepted, table.accepted_at)
     # By when its log was read, however long what was read has been waiting to be stored.
     state = _state(table, (table.read_at or now) - timedelta(hours=plan.objective_hours) if plan else None)
     return PointJson(
@@ -89,7 +89,7 @@ def _state(table: ProvenTable, promised: datetime | None) -> PointState:
     newest, until, since = table.proof.newest, table.holds_until, table.lacking_since
     if table.accepted is None and table.waiting is None:
         return PointState.UNPROVABLE
-    if (table.has_newest and not table.waiting) if promised is None else (until is not None and until > promised):
+    if (table.has_newest and not table.not_known) if promised is None else (until is not None and until > promised):
         return PointState.PROVEN if newest else PointState.TOO_NEW
     is_behind = promised is None or (since is not None and since <= promised)
     return PointState.BEHIND if newest and not table.has_newest and is_behind else PointState.UNPROVABLE
@@ -119,6 +119,8 @@ def _sentence(table: ProvenTable, state: PointState) -> str:
     if table.waiting:
         young = " It is younger than the objective of the plan." if state == PointState.PROVEN else ""
         said += f" Whether {table.waiting.name} was accepted is not known: {table.not_known}{young}"
+    elif table.not_known:
+        said += f" More was accepted, or may have been: {table.not_known}"
     return said
 
 

@@ -1,7 +1,7 @@
 """Many tables are proven by Spark, few by who asks for it."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import closing
 
 from backups.runs.ports import Pipeline, ProofWanted
@@ -24,13 +24,15 @@ def proven_tables(
     here: Callable[[Sequence[str]], Generator[ProvenTable, None, None]],
     pipeline: Pipeline | None,
     wanted: ProofWanted,
+    ahead: Collection[str] = (),
 ) -> Generator[Sequence[ProvenTable], None, None]:
-    """The tables of these roots, some at a time: by `here` if they are few or there is no pipeline, or it left them."""
+    """The tables of these roots, some at a time: by `here` if they are few or there is no pipeline, or it left them;
+    in any case those that are `ahead` of their logs, as commit stores are asked by `here` alone."""
     left = list(roots)
     if pipeline and are_many(roots):
-        left = []
-        for first in range(0, len(roots), SPREAD_AT_ONCE):
-            proven = pipeline.prove(wanted, roots[first : first + SPREAD_AT_ONCE])
+        left, spread = [root for root in roots if root in ahead], [root for root in roots if root not in ahead]
+        for first in range(0, len(spread), SPREAD_AT_ONCE):
+            proven = pipeline.prove(wanted, spread[first : first + SPREAD_AT_ONCE])
             yield proven.tables
             left += proven.left
     if left:

@@ -33,6 +33,7 @@ CAUSES = {
     "nothing": "No version can be restored",
     "not_kept": "No restore point is kept",
     "blocked": "Files are not in the backup",
+    "doubtful": "More may have been accepted",
     "unknown": "How far behind is not known",
     "late": "The newest proof is too old",
 }
@@ -205,6 +206,7 @@ def _gaps(rows: Sequence[PlanRow], points: Any) -> list[PlanGap]:
         "not_kept": Q(version__isnull=False, proof=""),
         "nothing": Q(version=None),
         "blocked": Q(blocked_total__gt=0, accepted_version__gt=F("version")),
+        "doubtful": Q(accepted_version=None),
         "unknown": Q(holds_until=None),
     }
     cause = Case(*(When(one, then=Value(name)) for name, one in is_cause.items()), default=Value("late"))

@@ -31,6 +31,7 @@ from lake.delta.wire import in_order
 
 ORDINARY = frozenset({"C1", "C2", "C4", "C9", "K2", "K3", "K4", "K12"})
 """Codes of findings that say which commits wait, which were published, and which files lost."""
+_IS_AHEAD = Q(accepted_version__gt=F("published_version")) | Q(published_version=None, accepted_version__gte=0)
 AT_ONCE = 500
 """Rows that one query names."""
 
@@ -74,10 +75,8 @@ def _stored(connection: Connection, bucket: str) -> _Stored:
     loud = own.filter(state__in=LOUD).values_list("prefix", "summary")
     elsewhere = "Another connection holds the table too, whose commit stores are not asked."
     doubts = dict.fromkeys(others.values_list("prefix", flat=True), elsewhere)
-    waiting = own.filter(Q(accepted_version__gt=F("published_version")) | Q(published_version=None))
-    accepted = {
-        key: version for key, version in waiting.values_list("prefix", "accepted_version") if version is not None
-    }
+    waiting = own.filter(_IS_AHEAD)
+    accepted = {key: version or 0 for key, version in waiting.values_list("prefix", "accepted_version")}
     return _Stored(doubts | dict(loud), accepted)
 
 
@@ -139,6 +138,12 @@ def _why_there_may_be_more(facts: TableFacts, last: int) -> str:
     return ""
 
 
+def ahead(bucket: str) -> frozenset[str]:
+    """The tables of which the last look of any connection saw a commit accepted that the log does not show."""
+    seen = DeltaTable.objects.filter(_IS_AHEAD, bucket=bucket, gone_at=None)
+    return frozenset(seen.values_list("prefix", flat=True))
+
+
 def left_at(connection: Connection, lake: Lake, uri: TableUri) -> LeftBehind:
     """The entries and the registrations of this path in any of its spellings."""
     paths, not_known = uri.table_paths(), list[str]()
@@ -173,4 +178,4 @@ def forget(uri: TableUri) -> None:
                 abandon_commits(table, [*named, *((one.version, "") for one in some)], timezone.now())
 
 
-register(read_accepted, left_at, forget)
+register(read_accepted, left_at, forget, ahead)

@@ -38,24 +38,33 @@ class LeftBehind(NamedTuple):
 ReaderOf = Callable[[Connection, "Lake", str], ReadAccepted]
 Forget = Callable[[TableUri], None]
 LeftOf = Callable[[Connection, "Lake", TableUri], LeftBehind]
+AheadOf = Callable[[str], frozenset[str]]
 _readers: list[ReaderOf] = []
 _left: list[LeftOf] = []
 _forget: list[Forget] = []
+_ahead: list[AheadOf] = []
 in_modules = AtNeed()
 
 
-def register(reader: ReaderOf, left: LeftOf, forget: Forget) -> None:
+def register(reader: ReaderOf, left: LeftOf, forget: Forget, ahead: AheadOf) -> None:
     """Add what reads the commit stores of a connection for the tables of a bucket, what finds all that they have of a
-    path, and what lets go of the commits that were seen there."""
+    path, what lets go of the commits that were seen there, and what names the tables that are ahead of their logs."""
     _readers.append(reader)
     _left.append(left)
     _forget.append(forget)
+    _ahead.append(ahead)
 
 
 def accepted_reader(connection: Connection, lake: "Lake", bucket: str) -> ReadAccepted | None:
     """What reads the commit stores of a connection for the tables of a bucket; None where nobody knows of any."""
     in_modules.load()
     return next((reader(connection, lake, bucket) for reader in _readers), None)
+
+
+def tables_ahead(bucket: str) -> frozenset[str]:
+    """The roots of the tables of a bucket of which the last look saw a commit accepted that their log does not show."""
+    in_modules.load()
+    return frozenset().union(*(ahead(bucket) for ahead in _ahead))
 
 
 def left_behind(connection: Connection, lake: "Lake", uri: TableUri) -> LeftBehind:

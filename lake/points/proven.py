@@ -36,12 +36,13 @@ class ProvenTable:
     `accepted_at` when it was committed, in epoch milliseconds; None where that is not known. `unpublished` are its last
     versions, where commit stores have accepted them and no file of their own shows it, with the names of the files that
     hold them. `lacking_since` is when S3 was given the first commit after the newest that can be restored; None where
-    it has none, or has cleaned it up. `may_lack_since` is the earliest moment of any that is lacking, and of the files
-    in which that first one waited: one that was published late, as by a backfill, was accepted before. `waiting` is the
-    oldest file there of a commit above `accepted`, which may have been accepted too; `not_known` says why, where commit
-    stores were asked. `read_at` is when reading the source's log began, None without a source. `kept` is the URI
-    of the document of its restore point, "" for none; `not_kept` then says why. `not_topped_up` says why
-    what it lacks of its plan's promise was not copied from the source, "" where it was or it lacks none. `moments` are
+    it has none, or has cleaned it up. `may_lack_since` is the earliest moment of any that is or may be lacking, and of
+    the files in which that first one waited: one that was published late, as by a backfill, was accepted before.
+    `not_known` says why more than `accepted` may have been accepted, "" where nothing was; `waiting` is the oldest file
+    there of such a commit, None where none is left. `read_at` is when reading the source's log began, None without a
+    source. `kept` is the URI of the document of its restore point, "" for none; `not_kept` then says why.
+    `not_topped_up` says why what it lacks of its plan's promise was not copied from the source, "" where it was or it
+    lacks none. `moments` are
     those to which it can be restored, by the times at which S3 was given the source's commits, the newest last.
     """
 

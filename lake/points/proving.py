@@ -1,6 +1,6 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -40,12 +40,14 @@ Proven = TypeVar("Proven")
 @dataclass(frozen=True)
 class Source:
     """Where a backup was made from: its keys there are those below the backup's place. `read_at` is a moment before
-    any of it is read, None for that at which each table is."""
+    any of it is read, None for that at which each table is. Of the tables of the roots `ahead`, more was seen accepted
+    than their logs show: their commit stores are asked, whether a file waits or not."""
 
     s3: S3
     bucket: str
     accepted: ReadAccepted | None = None  # What its commit stores have accepted
     read_at: datetime | None = None
+    ahead: Collection[str] = ()
 
 
 def prove_copy(
@@ -168,7 +170,9 @@ def _prove(
         files = TableFiles(root, place.bucket, partial(_key_below, place.prefix), size_of)
         prover = Prover(listing, log, files)
         proof = prover.prove()
-        return _Found(_compared(root, proof, listing, log, NOT_ASKED), proof, prover, log, listing)
+        newest = newest_of(listing)
+        said = NOT_ASKED if _waiting(listing, newest) else AcceptedCommits(newest)
+        return _Found(_compared(root, proof, listing, log, said), proof, prover, log, listing)
     original = StoredLog(source.s3, source.bucket, log_of(root), reads)
     read_at = source.read_at or datetime.now(UTC)
     objects = [found for page in source.s3.list(source.bucket, original.folder) for found in page.objects]
@@ -270,7 +274,7 @@ def _accepted(source: Source, root: str, there: LogListing) -> AcceptedCommits:
     """What the source's commit stores have accepted of what waited when its log was listed, which is before they are
     asked: what is accepted later is no part of this."""
     published = newest_of(there)
-    if _waiting(there, published) is None:
+    if _waiting(there, published) is None and root not in source.ahead:
         return AcceptedCommits(published)
     if source.accepted is None:
         return NOT_ASKED
@@ -294,6 +298,11 @@ def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, s
     may_since = min(one.modified_at for one in chain(waited, later)) if since else None
     made_at = _made_at(log, there, accepted)
     waiting = _waiting(there, accepted) if said.not_known else None
+    if said.not_known and not waiting:
+        # No file tells when what may be lost was accepted: at the earliest after the newest commit that is there.
+        last = there.commits.get(-1 if accepted is None else accepted)
+        lost_since = last.modified_at if last else BEGINNING
+        may_since = min(lost_since, may_since or lost_since)
     return ProvenTable(
         root,
         versions_of(proof),

@@ -119,12 +119,14 @@ def test_gaps_are_told_by_plan_and_cause() -> None:
     make_point(plan, hours=50, table=f"{URI}-late-2", **blocked)  # of an older version than can be restored
     make_point(plan, table=f"{URI}-unkept", proof="", not_kept="No room.")
     make_point(plan, table=f"{URI}-unknown", holds_until=None)
+    make_point(plan, hours=50, table=f"{URI}-lost", accepted_version=None)
     make_point(plan, table=f"{URI}-none", sentence="No version can be restored.", **NOTHING | {"state": "unprovable"})
 
     assert causes() == [
         ("No version can be restored", 1),
         ("No restore point is kept", 1),
         ("Files are not in the backup", 2),
+        ("More may have been accepted", 1),
         ("How far behind is not known", 1),
         ("The newest proof is too old", 3),
     ]

@@ -20,7 +20,7 @@ from backups.runs import prices
 from backups.runs.ports import ProofWanted
 from backups.runs.work import Done, Elsewhere, GivenUp, StageAnswer, Work, read_pieces
 from backups.sheet.text import write_sheet
-from dashboard.connections.accepted import accepted_reader
+from dashboard.connections.accepted import accepted_reader, tables_ahead
 from dashboard.storable import make_storable
 from lake.backup.objects import BucketPrefix, place_of
 from lake.delta.accepted import AcceptedCommits, ReadAccepted
@@ -55,7 +55,8 @@ def advance(work: Work) -> StageAnswer:
     left = [root for root in sorted(roots) if _uri(source.bucket, root) not in known]
     if are_many(left) and not work.has_spark:
         return Elsewhere()
-    where, place = Source(s3, source.bucket, _accepted(work)), place_of(run.destination)
+    place, ahead = place_of(run.destination), tables_ahead(source.bucket)
+    where = Source(s3, source.bucket, _accepted(work), ahead=ahead)
     plan, key = run.plan, run.plan.encryption_key
     keeper = Keeper(s3, place, source.bucket, key, plan.name, str(run.pk))
     wanted = ProofWanted(place, source.bucket, plan.name, str(run.pk), key, plan.objective_hours)
@@ -66,7 +67,7 @@ def advance(work: Work) -> StageAnswer:
         yield from prove_copy(s3, place, source.prefix, where, roots, keeper, topper)
 
     try:
-        with closing(proven_tables(left, here, work.pipeline, wanted)) as tables:
+        with closing(proven_tables(left, here, work.pipeline, wanted, ahead)) as tables:
             try:
                 for proven in tables:
                     _store(work, proven)

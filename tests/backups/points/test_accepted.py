@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from backups import jobs as jobs_of_runs
 from backups.points import jobs
+from backups.runs.spark_pipeline import SparkPipeline
 from coordinator.models import CommitStore, DeltaTable
 from coordinator.observation import accepted
 from dashboard.connections.accepted import LeftBehind, StoreItem
@@ -20,8 +22,9 @@ from lake.delta.facts import ReadingProblem
 from lake.delta.names import commit_name
 from lake.delta.uri import TableUri
 from tests.backups.points.conftest import Backup
-from tests.backups.points.ended_runs import copied_run, restored
+from tests.backups.points.ended_runs import copied_run, restored, states
 from tests.backups.points.ended_runs import proven as ended
+from tests.backups.points.spread import spread_all
 from tests.builders.copies import LOG, appended
 from tests.builders.delta import (
     EPOCH_MS,
@@ -361,6 +364,50 @@ def test_what_earlier_looks_know_of_the_table_counts(backup, stores, proven, con
     point = proven()
     assert shape(point) == ("unprovable", 2, None, [])
     assert said in point["sentence"]
+
+
+def seen_ahead(backup: Backup, stores: Stores, connection: str = "prod") -> None:
+    """A look saw version 3 accepted, which the log does not show."""
+    of, _ = Connection.objects.get_or_create(name=connection, defaults={"region": "eu-west-1"})
+    versions = {"published_version": 2, "accepted_version": 3, "state": "lost", "summary": "Version 3 is lost."}
+    DeltaTable.objects.create(connection=of, bucket=backup.source, prefix="t", uri=stores.path, name="t", **versions)
+
+
+@pytest.mark.parametrize("connection", ["prod", "elsewhere"])
+@pytest.mark.parametrize(("hours_ago", "state"), [(40, "unprovable"), (1, "proven")])
+def test_a_commit_whose_files_are_all_gone_is_missed(backup, stores, proven, connection, hours_ago, state):
+    """Of a version that nothing in S3 names, it is known only that it came after the one before it."""
+    backup.put(appended(range(3)), copied=True)
+    backup.put(appended(range(3)), copied=False, hours_ago=hours_ago)
+    stores.put(stores.log_store, log_store_item(3, stores.path))
+    assert shape(proven()) == ("proven", 2, 2, []), "nobody has looked at its stores"
+    seen_ahead(backup, stores, connection)
+    last = backup.boto().head_object(Bucket=backup.source, Key=f"{LOG}{commit_name(2)}")["LastModified"]
+    point = proven()
+    assert shape(point) == (state, 2, None, [])
+    assert "More was accepted, or may have been" in point["sentence"]
+    assert datetime.fromisoformat(point["holds_until"]) == last
+    [kept] = ended(copied_run(backup)).points.all()
+    assert (kept.state, kept.accepted_version, kept.holds_until) == (state, None, last)
+    assert datetime.fromisoformat(kept.moments[-1][1]) == last
+
+
+def test_what_a_look_saw_ahead_of_its_log_is_asked_again(backup, stores, proven):
+    old(backup, appended(range(4)))
+    stores.put(stores.log_store, log_store_item(3, stores.path))
+    seen_ahead(backup, stores)
+    DeltaTable.objects.update(state="pending")
+    assert shape(proven()) == ("proven", 3, 3, []), "it was published since"
+
+
+def test_of_many_tables_those_that_were_seen_ahead_are_not_left_to_spark(backup, stores, monkeypatch):
+    backup.put_both(appended(range(3)), hours_ago=40)
+    stores.put(stores.log_store, log_store_item(3, stores.path))
+    seen_ahead(backup, stores)
+    spread_all(monkeypatch, backup)
+    monkeypatch.setattr(SparkPipeline, "prove", lambda *_: pytest.fail("Spark was asked."))
+    run = ended(copied_run(backup))
+    assert (states(run), run.state) == ({"t": "unprovable"}, "complete_with_gaps")
 
 
 def test_a_store_that_is_declared_as_what_it_is_not_leaves_it_unknown(backup, stores, proven):
