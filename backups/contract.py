@@ -277,7 +277,7 @@ class FileCounts(TypedDict):
 
 class ReadBySpark(ReadBy, FileCounts):
     """`files_equal` is about place, size, partition values and deletion vector of each data file. `wrote` says that
-    Spark has written to the table afterwards, null where that is not wanted."""
+    Spark has written to the table afterwards, null where that is not wanted; where it could not, `reason` is why."""
 
     files_equal: Annotated[bool, True]
     wrote: bool | None

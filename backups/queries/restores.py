@@ -59,7 +59,7 @@ class TableRestorePage(PlanPage):
 
     @property
     def written_version(self) -> int:
-        """The version that Spark wrote to see that it can."""
+        """The version that Spark wrote, or would have, to see that it can."""
         return self.outcome["verified"]["expected"]["version"] + 1 if self.outcome else 0
 
     @property

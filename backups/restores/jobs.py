@@ -98,7 +98,7 @@ def planned(lake: Lake, point: RestorePoint, params: PlanRestoreParams, job: Job
             kept, version = _wanted(lake, point, params)
             found = read_version(lake.s3, kept, version, pool)
             to = _target(lake, point, found, params)
-            plan = _plan(lake, point, found, to, params)
+            plan = _with_what_may_lack(_plan(lake, point, found, to, params), point)
     except NotRestorable as error:
         reason = str(error)
     except AwsError as error:
@@ -291,6 +291,14 @@ def _read_again(lake: Lake, params: RestoreParams, pool: ThreadPoolExecutor) -> 
 
 def _table(found: RestorableVersion, to: TableUri | None) -> str:
     return to.s3a if to else opened_at(found.point, found.state.version).uri.rstrip("/")
+
+
+def _with_what_may_lack(plan: ChangePlan, point: RestorePoint) -> ChangePlan:
+    """The plan to restore the newest version of a point, with what that says where later commits are not in it."""
+    if point.earlier or plan.version != point.version or point.accepted_version == point.version:
+        return plan
+    said = f"Later commits may be missing, by the proof of {point.proven_at:%Y-%m-%d %H:%M} UTC: {point.sentence}"
+    return replace(plan, consequences=(plan.consequences[0], said, *plan.consequences[1:]))
 
 
 def _told(

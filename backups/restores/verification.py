@@ -30,9 +30,14 @@ class Expected:
 
 
 def verified(
-    expected: Expected, spark: Mapping[str, Any], deltalake: Mapping[str, Any], *, wrote: bool | None = None
+    expected: Expected,
+    spark: Mapping[str, Any],
+    deltalake: Mapping[str, Any],
+    *,
+    wrote: bool | None = None,
+    refused: str = "",
 ) -> Verified:
-    """What each reader saw; of what deltalake did not read, its reason."""
+    """What each reader saw; the reason of what deltalake did not read, and of what Spark refused to write."""
     found, files = expected.found, expected.files
     return {
         "expected": {
@@ -45,6 +50,7 @@ def verified(
         },
         "spark": {
             **_read_by(found, spark),
+            "reason": refused,
             "partitions": spark["fingerprint"]["partitions"],
             "vectors": spark["fingerprint"]["vectors"],
             "files_equal": spark["fingerprint"] == files,

@@ -12,9 +12,11 @@ from django.core.management import CommandError, call_command
 from backups.models import RestorePoint
 from backups.restores import readers
 from backups.runs.spark_pipeline import SparkPipeline
+from dashboard.jobs.context import JobFailed
 from lake.delta.fingerprint import LiveFile, fingerprint, mark
 from lake.delta.uri import TableUri
 from lake.points import second_reader
+from lake.spark.errors import describe
 from lake.spark.jobs import read_table, write_once
 from lake.spark.jobs.report import Report
 from lake.spark.messages import decode, encode
@@ -34,11 +36,16 @@ parquet = lazily("pyarrow.parquet")
 
 
 def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> None:
-    """Let what restores ask of Spark be done by this session; its answer goes through JSON, as from the worker."""
+    """Let what restores ask of Spark be done by this session; its answer goes through JSON, as from the worker, and its
+    errors are told as a worker's are."""
 
     def run(_: object, kind: str, params: Mapping[str, Any]) -> Any:
         job = {read_table.KIND: read_table, write_once.KIND: write_once}[kind]
-        result = job.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
+        try:
+            result = job.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
+        except Exception as error:
+            told = describe(error)
+            raise JobFailed(told.condition or told.type, told.sentence) from error
         return decode(encode(result=result))["result"]
 
     monkeypatch.setattr(SparkPipeline, "run", run)

@@ -5,22 +5,27 @@ from typing import Any
 
 import pytest
 
-from backups.models import Plan
+from backups.models import Plan, RestorePoint
 from backups.restores import copying as restoring_copies
 from backups.restores import jobs, planning, readers
 from backups.restores.copying import CopyFiles
 from backups.runs.spark_pipeline import SparkPipeline
+from dashboard.accounts.roles import Role
 from dashboard.connections.accepted import LeftBehind, StoreItem
 from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobFailed
 from dashboard.jobs.models import Job
 from lake.aws import copying
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import CLAIM
+from lake.spark.jobs import write_once
 from tests.backups.points.ended_runs import copied_run, proven
 from tests.backups.restores.restoring import Table, apply, everything, options, restore
 from tests.builders.copies import LOG
+from tests.builders.people import signed_in
 from tests.choosing import slowly
+from tests.dashboard.web.markup import flat
 from tests.lake.delta.test_restorable_model import objects_of
 from tests.lazily import lazily
 
@@ -81,6 +86,46 @@ def test_the_table_has_its_rows_takes_a_write_and_nothing_else_is_changed(table,
     )
     assert table.rows(to(table)) == [*range(6), 99]
     assert table.rows(table.uri) == list(range(6))
+
+
+def test_a_plan_says_what_may_be_missing_of_the_newest_version_alone(table, capsys):
+    assert not [said for said in restore(capsys, table.uri)["plan"]["consequences"] if "missing" in said]
+    RestorePoint.objects.update(accepted_version=None, sentence="More was accepted, or may have been.")
+    for to_where in ((), ("--instant",)):
+        first, said, *_ = restore(capsys, table.uri, *to_where)["plan"]["consequences"]
+        assert said.startswith("Later commits may be missing, by the proof of ")
+        assert said.endswith(" UTC: More was accepted, or may have been.")
+        assert "missing" not in first
+    older = restore(capsys, table.uri, "--version", "4")["plan"]["consequences"]
+    assert not [said for said in older if "missing" in said]
+
+
+def test_a_table_with_a_feature_that_spark_does_not_write_is_restored_and_said_to_be_unwritten(
+    table, capsys, monkeypatch
+):
+    run, code = SparkPipeline.run, "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
+
+    def refusing(self: SparkPipeline, kind: str, params: Any) -> Any:
+        if kind == write_once.KIND:
+            raise JobFailed(code, "It lacks the writer feature x.")
+        return run(self, kind, params)
+
+    monkeypatch.setattr(SparkPipeline, "run", refusing)
+    told = apply(capsys, table)
+    seen = told["job"]["verified"]["spark"]
+    assert (told["job"]["state"], seen["wrote"], seen["reason"]) == (
+        "succeeded",
+        False,
+        "It lacks the writer feature x.",
+    )
+    assert "written to" not in told["job"]["message"]
+    assert told["job"]["message"].endswith("Spark did not write to it: It lacks the writer feature x.")
+    page = flat(signed_in(Role.VIEWER).get(Job.objects.get(kind="restore-table").result["shown_at"]))
+    assert "Version 5 is restored.</h2>" in page
+    assert "Whether it can be written to is not known" in page
+    code = "DELTA_OTHER"
+    told = restore(capsys, str(table.point.pk), "--apply", "--here", "--version", "4")
+    assert told["job"]["state"] == "failed", "any other refusal is one"
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
