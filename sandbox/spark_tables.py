@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, TextIO
 
+from lake.delta.uri import TableUri
 from lake.spark.jars import JarsError, class_path, fetch
 from lake.spark.session import SHORT_LIVED_JVM, LakeEndpoint, session_settings, start_session
 from lake.spark.sql import delta_path, property_list
@@ -80,19 +81,19 @@ def regions(lake: SparkLake, uri: str) -> None:
 
 def app_logs(lake: SparkLake, uri: str) -> None:
     """A long history whose older part was cleaned away after Spark's checkpoint at version 20."""
-    shape, start = Shape(("id long", "line string")), time.time() - 40 * 86_400
+    shape, start, (bucket, key) = Shape(("id long", "line string")), time.time() - 40 * 86_400, _place(uri)
     for version in range(19):
         at = start + version * 2 * 86_400
         actions = creation(shape, "app_logs", at)
         if version:
             file = data_file(shape, at, 20, version)
-            lake.client.put(RAW, f"events/app_logs/{file.path}", file.data, modified_at=at)
+            lake.client.put(bucket, f"{key}/{file.path}", file.data, modified_at=at)
             actions = append(version, [file], at)
-        lake.client.put(RAW, f"events/app_logs/_delta_log/{file_name(version)}", commit_bytes(actions), modified_at=at)
+        lake.client.put(bucket, f"{key}/_delta_log/{file_name(version)}", commit_bytes(actions), modified_at=at)
     lake.sql(f"ALTER TABLE {delta_path(uri)} SET TBLPROPERTIES ('delta.checkpointInterval' = '10')")
     lake.insert(uri, "id, 'ready'", times=3)
     for version in range(20):
-        lose_published(lake.client, RAW, "events/app_logs", version)
+        lose_published(lake.client, bucket, key, version)
 
 
 def accounts(lake: SparkLake, uri: str) -> None:
@@ -104,7 +105,7 @@ def opportunities(lake: SparkLake, uri: str) -> None:
     """Three commits that the coordinator accepted and nobody backfilled."""
     lake.create(uri, CRM_COLUMNS, lake.coordinator())
     lake.insert(uri, CRM_ROWS, times=5)
-    take_back_backfill(lake.client, PROD, "warehouse/crm/opportunities", [3, 4, 5])
+    take_back_backfill(lake.client, *_place(uri), [3, 4, 5])
 
 
 def tickets(lake: SparkLake, uri: str) -> None:
@@ -127,15 +128,21 @@ def csat_scores(lake: SparkLake, uri: str) -> None:
     """K6: accepted, the list cleared, and the published file gone; the staged file survives."""
     lake.create(uri, CRM_COLUMNS, lake.coordinator())
     lake.insert(uri, CRM_ROWS, times=2)
-    lose_published(lake.client, PROD, "warehouse/support/csat_scores", 2)
+    lose_published(lake.client, *_place(uri), 2)
 
 
 def daily_close(lake: SparkLake, uri: str) -> None:
     """K7: an accepted commit whose staged file is gone before it was backfilled."""
     lake.create(uri, CRM_COLUMNS, lake.coordinator())
     lake.insert(uri, CRM_ROWS, times=2)
-    take_back_backfill(lake.client, FINANCE, "reporting/daily_close", [2])
-    lose_staged(lake.client, FINANCE, "reporting/daily_close", 2)
+    take_back_backfill(lake.client, *_place(uri), [2])
+    lose_staged(lake.client, *_place(uri), 2)
+
+
+def _place(uri: str) -> tuple[str, str]:
+    """The bucket and the key of a table."""
+    parsed = TableUri.parse(uri)
+    return parsed.bucket, parsed.key
 
 
 Recipe = Callable[[SparkLake, str], None]
