@@ -205,7 +205,7 @@ class PointJson(TypedDict):
     times of S3; `behind`: some of these are not; `too_new`: the whole table is younger, and nothing of it can be
     restored yet; `unprovable`: none can be restored, or what is lacking is not known. `anchored`: each object of its
     log was found equal to the source's. `accepted_version` is the newest of the source's log, and of what DynamoDB
-    has accepted, or, without a source, of the log in the backup; null where a commit waits of which that is not known.
+    has accepted, or, without a source, of the log in the backup; null where more may have been accepted.
     Of `unpublished` versions, the newest that can be restored, a reader sees nothing before each is put into the log as
     `<version>.json`.
     `holds_until`: every commit that S3 was given before that moment is in `version`, or of a table that is too new,

@@ -89,7 +89,7 @@ def _state(table: ProvenTable, promised: datetime | None) -> PointState:
     newest, until, since = table.proof.newest, table.holds_until, table.lacking_since
     if table.accepted is None and table.waiting is None:
         return PointState.UNPROVABLE
-    if (table.has_newest and not table.not_known) if promised is None else (until is not None and until > promised):
+    if (table.has_newest and not table.waiting) if promised is None else (until is not None and until > promised):
         return PointState.PROVEN if newest else PointState.TOO_NEW
     is_behind = promised is None or (since is not None and since <= promised)
     return PointState.BEHIND if newest and not table.has_newest and is_behind else PointState.UNPROVABLE

@@ -71,13 +71,13 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
     place, points = BucketPrefix(params["bucket"], params["prefix"]), list[PointJson]()
     plan = Plan.objects.select_related("connection").get(pk=params["plan"]) if params["plan"] else None
     with ExitStack() as stack:
-        connection, source, ahead = Connection.objects.get(pk=params["connection"]), None, frozenset[str]()
+        connection, source = Connection.objects.get(pk=params["connection"]), None
         vault = stack.enter_context(open_lake(lake_access(connection), parallel=REQUESTS_AT_ONCE))
         if plan is not None:
             lake = stack.enter_context(open_lake(lake_access(plan.connection), parallel=REQUESTS_AT_ONCE))
             bucket = place_of(plan.source).bucket
-            reader, ahead = accepted_reader(plan.connection, lake, bucket), tables_ahead(bucket)
-            source = Source(lake.s3, bucket, reader, ahead=ahead)
+            reader = accepted_reader(plan.connection, lake, bucket)
+            source = Source(lake.s3, bucket, reader, ahead=tables_ahead(plan.connection, bucket))
         with context.step("Read the logs and the listing"):
             roots = roots_below(vault.s3, place, params["within"])
             here = partial(prove_copy, vault.s3, place, params["within"], source)
@@ -85,7 +85,7 @@ def prove_backup(context: JobContext, params: ProveParams) -> str:
             wanted = ProofWanted(place, source.bucket if source else "")
             # Spark has one identity, so that who may read the source alone is asked here.
             is_one = plan is None or plan.connection_id == connection.pk
-            tables = proven_tables(roots, here, pipeline if is_one else None, wanted, ahead)
+            tables = proven_tables(roots, here, pipeline if is_one else None, wanted, source.ahead if source else ())
             for proven in stack.enter_context(closing(tables)):
                 context.check_cancelled()
                 points += [point_document(table, place, plan, timezone.now()) for table in proven]

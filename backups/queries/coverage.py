@@ -206,7 +206,7 @@ def _gaps(rows: Sequence[PlanRow], points: Any) -> list[PlanGap]:
         "not_kept": Q(version__isnull=False, proof=""),
         "nothing": Q(version=None),
         "blocked": Q(blocked_total__gt=0, accepted_version__gt=F("version")),
-        "doubtful": Q(accepted_version=None),
+        "doubtful": Q(accepted_version=None) & ~Q(state=PointState.PROVEN),
         "unknown": Q(holds_until=None),
     }
     cause = Case(*(When(one, then=Value(name)) for name, one in is_cause.items()), default=Value("late"))

@@ -202,7 +202,7 @@ def _how_far(table: SeenTable, point: RestorePoint, newest: int | None, version:
     if seen_at and seen_at > point.proven_at and table.accepted is not None and table.accepted < own:
         back = f"{version} can be restored; the table has been set back since, to version {table.accepted:,}."
         return Judged(point, Headline(PointState.BEHIND, back), until)
-    is_newest = point.anchored and table.accepted == own == newest
+    is_newest = point.anchored and point.accepted_version is not None and table.accepted == own == newest
     if seen_at and is_newest:
         until = max(until or seen_at, seen_at)
     objective = timedelta(hours=point.plan.objective_hours)

@@ -295,7 +295,7 @@ def _table(found: RestorableVersion, to: TableUri | None) -> str:
 
 def _with_what_may_lack(plan: ChangePlan, point: RestorePoint) -> ChangePlan:
     """The plan to restore the newest version of a point, with what that says where later commits are not in it."""
-    if point.earlier or plan.version != point.version or point.accepted_version == point.version:
+    if plan.version != point.version or point.accepted_version == point.version:
         return plan
     said = f"Later commits may be missing, by the proof of {point.proven_at:%Y-%m-%d %H:%M} UTC: {point.sentence}"
     return replace(plan, consequences=(plan.consequences[0], said, *plan.consequences[1:]))

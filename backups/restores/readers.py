@@ -85,7 +85,7 @@ class Readers:
                 pipeline = SparkPipeline(self.connection, self.lake, self.context, self.log_store)
                 seen = pipeline.run(kind, {"table": self.table, **params})
             except (RunFailed, JobFailed) as refusal:
-                if refusal.code == UNKNOWN_TO_WRITE:
+                if kind == write_once.KIND and refusal.code == UNKNOWN_TO_WRITE:
                     step.state, step.detail = "skipped", f"It did not: {refusal}"
                     return {"reason": str(refusal)}
                 told = f"The log is written to {self.table}, and Spark {did_not}: {refusal}"

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import CommitStore, DeltaTable, TableFinding
 from coordinator.observation.provenance_rows import abandon_commits, provenance_of_row
 from coordinator.observation.reading import Reading
 from coordinator.observation.second_look import read_table
@@ -70,7 +70,7 @@ def read_accepted(connection: Connection, lake: Lake, bucket: str) -> ReadAccept
 
 
 def _stored(connection: Connection, bucket: str) -> _Stored:
-    here = DeltaTable.objects.filter(bucket=bucket, gone_at=None)
+    here = DeltaTable.objects.filter(bucket=bucket, gone_at=None, connection__in=_of_its_s3(connection))
     own, others = here.filter(connection=connection), here.exclude(connection=connection)
     loud = own.filter(state__in=LOUD).values_list("prefix", "summary")
     elsewhere = "Another connection holds the table too, whose commit stores are not asked."
@@ -138,10 +138,19 @@ def _why_there_may_be_more(facts: TableFacts, last: int) -> str:
     return ""
 
 
-def ahead(bucket: str) -> frozenset[str]:
-    """The tables of which the last look of any connection saw a commit accepted that the log does not show."""
-    seen = DeltaTable.objects.filter(_IS_AHEAD, bucket=bucket, gone_at=None)
-    return frozenset(seen.values_list("prefix", flat=True))
+def ahead(connection: Connection, bucket: str) -> dict[str, int]:
+    """The newest version that was seen accepted, and is not known to be in the log, of each such table of an S3."""
+    here = {"bucket": bucket, "connection__in": _of_its_s3(connection)}
+    waiting = DeltaTable.objects.filter(_IS_AHEAD, **here).values_list("prefix", "accepted_version")
+    lost = TableFinding.objects.filter(code="vanished", resolved_at=None, table__in=DeltaTable.objects.filter(**here))
+    newest = dict[str, int]()
+    for root, version in chain(waiting, lost.values_list("table__prefix", "version")):
+        newest[root] = max(newest.get(root, 0), version or 0)
+    return newest
+
+
+def _of_its_s3(connection: Connection) -> list[int]:
+    return [one.pk for one in Connection.objects.all() if one.s3 == connection.s3]
 
 
 def left_at(connection: Connection, lake: Lake, uri: TableUri) -> LeftBehind:

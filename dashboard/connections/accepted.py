@@ -38,7 +38,7 @@ class LeftBehind(NamedTuple):
 ReaderOf = Callable[[Connection, "Lake", str], ReadAccepted]
 Forget = Callable[[TableUri], None]
 LeftOf = Callable[[Connection, "Lake", TableUri], LeftBehind]
-AheadOf = Callable[[str], frozenset[str]]
+AheadOf = Callable[[Connection, str], Mapping[str, int]]
 _readers: list[ReaderOf] = []
 _left: list[LeftOf] = []
 _forget: list[Forget] = []
@@ -61,10 +61,10 @@ def accepted_reader(connection: Connection, lake: "Lake", bucket: str) -> ReadAc
     return next((reader(connection, lake, bucket) for reader in _readers), None)
 
 
-def tables_ahead(bucket: str) -> frozenset[str]:
-    """The roots of the tables of a bucket of which the last look saw a commit accepted that their log does not show."""
+def tables_ahead(connection: Connection, bucket: str) -> Mapping[str, int]:
+    """The newest version that looks saw accepted, by the root of each table of a bucket whose log did not show it."""
     in_modules.load()
-    return frozenset().union(*(ahead(bucket) for ahead in _ahead))
+    return next((ahead(connection, bucket) for ahead in _ahead), {})
 
 
 def left_behind(connection: Connection, lake: "Lake", uri: TableUri) -> LeftBehind:

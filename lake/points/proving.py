@@ -1,9 +1,9 @@
 """Proving the tables of a backup, with or without the source that their logs have to be equal to."""
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain
@@ -40,14 +40,15 @@ Proven = TypeVar("Proven")
 @dataclass(frozen=True)
 class Source:
     """Where a backup was made from: its keys there are those below the backup's place. `read_at` is a moment before
-    any of it is read, None for that at which each table is. Of the tables of the roots `ahead`, more was seen accepted
-    than their logs show: their commit stores are asked, whether a file waits or not."""
+    any of it is read, None for that at which each table is. `ahead` are by their roots the versions that were seen
+    accepted of tables whose logs did not show them: where one still does not, its commit stores are asked, whether a
+    file waits or not."""
 
     s3: S3
     bucket: str
     accepted: ReadAccepted | None = None  # What its commit stores have accepted
     read_at: datetime | None = None
-    ahead: Collection[str] = ()
+    ahead: Mapping[str, int] = field(default_factory=dict)
 
 
 def prove_copy(
@@ -274,7 +275,8 @@ def _accepted(source: Source, root: str, there: LogListing) -> AcceptedCommits:
     """What the source's commit stores have accepted of what waited when its log was listed, which is before they are
     asked: what is accepted later is no part of this."""
     published = newest_of(there)
-    if _waiting(there, published) is None and root not in source.ahead:
+    is_ahead = source.ahead.get(root, -1) > (-1 if published is None else published)
+    if _waiting(there, published) is None and not is_ahead:
         return AcceptedCommits(published)
     if source.accepted is None:
         return NOT_ASKED
@@ -299,9 +301,7 @@ def _compared(root: str, proof: TableProof, there: LogListing, log: StoredLog, s
     made_at = _made_at(log, there, accepted)
     waiting = _waiting(there, accepted) if said.not_known else None
     if said.not_known and not waiting:
-        # No file tells when what may be lost was accepted: at the earliest after the newest commit that is there.
-        last = there.commits.get(-1 if accepted is None else accepted)
-        lost_since = last.modified_at if last else BEGINNING
+        lost_since = _accepted_at(there, accepted)
         may_since = min(lost_since, may_since or lost_since)
     return ProvenTable(
         root,
@@ -327,6 +327,16 @@ def _waiting(listing: LogListing, accepted: int | None) -> LogObject | None:
         if since is None or parse_name(one.name).version is not None or one.modified_at >= since
     ]
     return min(waiting, key=lambda one: one.modified_at, default=None)
+
+
+def _accepted_at(listing: LogListing, newest: int | None) -> datetime:
+    """The earliest moment at which the newest version may have been accepted, and another after it, of which no file
+    tells: by its commit, and the files that it waited in where it was published late."""
+    commit = listing.commits.get(-1 if newest is None else newest)
+    if commit is None:
+        return BEGINNING
+    waited = proposed_commits(listing, (newest or 0) - 1)
+    return min(one.modified_at for one in (commit, *waited) if parse_name(one.name).version == newest)
 
 
 def _made_at(log: StoredLog, listing: LogListing, version: int | None) -> int | None:

@@ -119,7 +119,8 @@ def test_gaps_are_told_by_plan_and_cause() -> None:
     make_point(plan, hours=50, table=f"{URI}-late-2", **blocked)  # of an older version than can be restored
     make_point(plan, table=f"{URI}-unkept", proof="", not_kept="No room.")
     make_point(plan, table=f"{URI}-unknown", holds_until=None)
-    make_point(plan, hours=50, table=f"{URI}-lost", accepted_version=None)
+    make_point(plan, hours=50, table=f"{URI}-lost", accepted_version=None, state="unprovable")
+    make_point(plan, hours=50, table=f"{URI}-late-3", accepted_version=None)
     make_point(plan, table=f"{URI}-none", sentence="No version can be restored.", **NOTHING | {"state": "unprovable"})
 
     assert causes() == [
@@ -128,13 +129,13 @@ def test_gaps_are_told_by_plan_and_cause() -> None:
         ("Files are not in the backup", 2),
         ("More may have been accepted", 1),
         ("How far behind is not known", 1),
-        ("The newest proof is too old", 3),
+        ("The newest proof is too old", 4),
     ]
     first, unkept, *_, last = coverage().gaps
     assert first.says == f"lake-nightly, {URI}-none: No version can be restored."
     assert first.url == f"{reverse('tables')}?{urlencode({'q': f'{URI}-none'})}"
     assert unkept.says == f"lake-nightly, {URI}-unkept: No room."
-    assert last.says == f"lake-nightly: 3 tables, such as {URI}-late-0."
+    assert last.says == f"lake-nightly: 4 tables, such as {URI}-late-0."
 
 
 def test_what_waits_or_failed_is_the_cause_of_an_old_proof() -> None:

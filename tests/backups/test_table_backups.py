@@ -77,6 +77,7 @@ NOT_LEVEL = {
     "not kept": {"proof": "", "not_kept": "It changed while it was proven."},
     "at a destination that the plan had before": {"destination": "s3a://acme-vault/before/"},
     "at a destination of another bucket": {"destination": "s3a://acme-attic/lake-nightly/"},
+    "more may have been accepted": {"accepted_version": None},
     "how far behind is not known": {"holds_until": None, "accepted_version": 42},
 }
 

@@ -55,7 +55,7 @@ def advance(work: Work) -> StageAnswer:
     left = [root for root in sorted(roots) if _uri(source.bucket, root) not in known]
     if are_many(left) and not work.has_spark:
         return Elsewhere()
-    place, ahead = place_of(run.destination), tables_ahead(source.bucket)
+    place, ahead = place_of(run.destination), tables_ahead(work.run.plan.connection, source.bucket)
     where = Source(s3, source.bucket, _accepted(work), ahead=ahead)
     plan, key = run.plan, run.plan.encryption_key
     keeper = Keeper(s3, place, source.bucket, key, plan.name, str(run.pk))

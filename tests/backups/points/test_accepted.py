@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from backups import jobs as jobs_of_runs
 from backups.points import jobs
 from backups.runs.spark_pipeline import SparkPipeline
-from coordinator.models import CommitStore, DeltaTable
+from coordinator.models import CommitStore, DeltaTable, TableFinding
 from coordinator.observation import accepted
-from dashboard.connections.accepted import LeftBehind, StoreItem
+from dashboard.connections.accepted import LeftBehind, StoreItem, tables_ahead
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from lake.aws.access import open_lake
@@ -22,7 +23,7 @@ from lake.delta.facts import ReadingProblem
 from lake.delta.names import commit_name
 from lake.delta.uri import TableUri
 from tests.backups.points.conftest import Backup
-from tests.backups.points.ended_runs import copied_run, restored, states
+from tests.backups.points.ended_runs import copied_run, restored
 from tests.backups.points.ended_runs import proven as ended
 from tests.backups.points.spread import spread_all
 from tests.builders.copies import LOG, appended
@@ -359,18 +360,28 @@ def test_a_temp_file_that_is_older_than_the_version_before_it_is_not_claimed(bac
 def test_what_earlier_looks_know_of_the_table_counts(backup, stores, proven, connection, fields, said):
     old(backup, appended(range(3)) | {temp(3): body(3)})
     stores.put(stores.log_store, log_store_item(2, stores.path))
-    row, _ = Connection.objects.get_or_create(name=connection, defaults={"region": "eu-west-1"})
+    of_its_s3 = {"region": "eu-west-1", "endpoint_url": backup.lake.origin}
+    row, _ = Connection.objects.get_or_create(name=connection, defaults=of_its_s3)
     DeltaTable.objects.create(connection=row, bucket=backup.source, prefix="t", uri=stores.path, name="t", **fields)
     point = proven()
     assert shape(point) == ("unprovable", 2, None, [])
     assert said in point["sentence"]
 
 
-def seen_ahead(backup: Backup, stores: Stores, connection: str = "prod") -> None:
-    """A look saw version 3 accepted, which the log does not show."""
-    of, _ = Connection.objects.get_or_create(name=connection, defaults={"region": "eu-west-1"})
-    versions = {"published_version": 2, "accepted_version": 3, "state": "lost", "summary": "Version 3 is lost."}
-    DeltaTable.objects.create(connection=of, bucket=backup.source, prefix="t", uri=stores.path, name="t", **versions)
+def seen(backup: Backup, published: int, accepted: int, connection: str = "prod", endpoint: str = "") -> DeltaTable:
+    """What the last look of a connection saw of the table."""
+    of, _ = Connection.objects.get_or_create(
+        name=connection, defaults={"region": "eu-west-1", "endpoint_url": endpoint or backup.lake.origin}
+    )
+    versions = {"published_version": published, "accepted_version": accepted, "state": "blocked", "summary": "Lost."}
+    place = {"bucket": backup.source, "prefix": "t", "uri": f"s3a://{backup.source}/t", "name": "t"}
+    return DeltaTable.objects.create(connection=of, **place, **versions)
+
+
+def vanished(table: DeltaTable, version: int) -> None:
+    """As a look tells it that finds neither files nor an entry of what was seen accepted."""
+    facts = {"state": "unsafe", "state_rank": 1, "severity": "critical", "opened_at": timezone.now()}
+    TableFinding.objects.create(table=table, code="vanished", version=version, seen_at=timezone.now(), **facts)
 
 
 @pytest.mark.parametrize("connection", ["prod", "elsewhere"])
@@ -381,7 +392,7 @@ def test_a_commit_whose_files_are_all_gone_is_missed(backup, stores, proven, con
     backup.put(appended(range(3)), copied=False, hours_ago=hours_ago)
     stores.put(stores.log_store, log_store_item(3, stores.path))
     assert shape(proven()) == ("proven", 2, 2, []), "nobody has looked at its stores"
-    seen_ahead(backup, stores, connection)
+    seen(backup, 2, 3, connection)
     last = backup.boto().head_object(Bucket=backup.source, Key=f"{LOG}{commit_name(2)}")["LastModified"]
     point = proven()
     assert shape(point) == (state, 2, None, [])
@@ -392,22 +403,65 @@ def test_a_commit_whose_files_are_all_gone_is_missed(backup, stores, proven, con
     assert datetime.fromisoformat(kept.moments[-1][1]) == last
 
 
-def test_what_a_look_saw_ahead_of_its_log_is_asked_again(backup, stores, proven):
+def test_a_commit_that_was_seen_to_vanish_is_missed_when_its_entry_has_expired(backup, stores, proven):
+    old(backup, appended(range(3)))
+    stores.put(stores.log_store, log_store_item(2, stores.path))
+    table = seen(backup, 2, 2)
+    assert shape(proven()) == ("proven", 2, 2, [])
+    vanished(table, 3)
+    assert shape(proven()) == ("unprovable", 2, None, [])
+    TableFinding.objects.update(resolved_at=timezone.now())
+    assert shape(proven()) == ("proven", 2, 2, [])
+
+
+def test_what_is_lost_may_have_been_accepted_when_the_version_before_it_was(backup, stores, proven):
+    """That one was published long after it was accepted."""
+    backup.put(appended(range(3)), copied=True)
+    backup.put(appended(range(3)), copied=False, hours_ago=1)
+    backup.put({temp(2): body(2)}, copied=False, hours_ago=60)
+    seen(backup, 2, 3)
+    point = proven()
+    waited = backup.boto().head_object(Bucket=backup.source, Key=temp(2))["LastModified"]
+    assert shape(point) == ("unprovable", 2, None, [])
+    assert datetime.fromisoformat(point["holds_until"]) == waited
+
+
+@pytest.mark.parametrize("looked", [(3, "prod"), (3, "elsewhere"), (9, "in another S3")])
+def test_what_a_look_saw_counts_as_long_as_the_log_does_not_show_it(backup, stores, proven, looked):
+    """The entry of version 3 has expired."""
     old(backup, appended(range(4)))
-    stores.put(stores.log_store, log_store_item(3, stores.path))
-    seen_ahead(backup, stores)
-    DeltaTable.objects.update(state="pending")
-    assert shape(proven()) == ("proven", 3, 3, []), "it was published since"
+    endpoint = "http://127.0.0.1:9" if looked[1] == "in another S3" else ""
+    vanished(seen(backup, 2, looked[0], looked[1], endpoint), looked[0])
+    assert shape(proven()) == ("proven", 3, 3, [])
+
+
+def test_stores_are_asked_of_no_other_table(backup, stores):
+    prod = Connection.objects.get(name="prod")
+    of = {"connection": prod, "bucket": backup.source}
+    for name, published, is_accepted in (("behind", 2, 3), ("level", 3, 3), ("never", None, 0), ("empty", None, None)):
+        versions = {"published_version": published, "accepted_version": is_accepted}
+        DeltaTable.objects.create(**of, prefix=name, uri=f"s3a://{backup.source}/{name}", name=name, **versions)
+    assert tables_ahead(prod, backup.source) == {"behind": 3, "never": 0}
+    assert tables_ahead(prod, backup.vault) == {}
 
 
 def test_of_many_tables_those_that_were_seen_ahead_are_not_left_to_spark(backup, stores, monkeypatch):
-    backup.put_both(appended(range(3)), hours_ago=40)
-    stores.put(stores.log_store, log_store_item(3, stores.path))
-    seen_ahead(backup, stores)
+    for below in ("", "a/", "z/"):
+        backup.put_both(appended(range(3)), below=below)
+    backup.put(appended(range(3)), copied=False, hours_ago=40)
+    seen(backup, 2, 3)
     spread_all(monkeypatch, backup)
-    monkeypatch.setattr(SparkPipeline, "prove", lambda *_: pytest.fail("Spark was asked."))
-    run = ended(copied_run(backup))
-    assert (states(run), run.state) == ({"t": "unprovable"}, "complete_with_gaps")
+    prove, by_spark = SparkPipeline.prove, list[str]()
+
+    def noting(self: SparkPipeline, wanted: Any, roots: Any) -> Any:
+        by_spark.extend(roots)
+        return prove(self, wanted, roots)
+
+    monkeypatch.setattr(SparkPipeline, "prove", noting)
+    run = ended(copied_run(backup, ["t", "a/t", "z/t"]))
+    told = {point.table.removeprefix(f"s3a://{backup.source}/"): point.state for point in run.points.all()}
+    assert told == {"t": "unprovable", "a/t": "proven", "z/t": "proven"}
+    assert (run.state, by_spark) == ("complete_with_gaps", ["a/t", "z/t"])
 
 
 def test_a_store_that_is_declared_as_what_it_is_not_leaves_it_unknown(backup, stores, proven):
