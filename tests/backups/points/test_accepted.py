@@ -419,6 +419,7 @@ def test_what_is_lost_may_have_been_accepted_when_the_version_before_it_was(back
     backup.put(appended(range(3)), copied=True)
     backup.put(appended(range(3)), copied=False, hours_ago=1)
     backup.put({temp(2): body(2)}, copied=False, hours_ago=60)
+    backup.put({f"{LOG}_commit_{UUID}.json.tmp": b"{}"}, copied=False, hours_ago=90)  # deltalake's, of any version
     seen(backup, 2, 3)
     point = proven()
     waited = backup.boto().head_object(Bucket=backup.source, Key=temp(2))["LastModified"]
@@ -433,6 +434,13 @@ def test_what_a_look_saw_counts_as_long_as_the_log_does_not_show_it(backup, stor
     endpoint = "http://127.0.0.1:9" if looked[1] == "in another S3" else ""
     vanished(seen(backup, 2, looked[0], looked[1], endpoint), looked[0])
     assert shape(proven()) == ("proven", 3, 3, [])
+
+
+def test_a_table_of_that_name_in_another_s3_is_another_table(backup, stores, proven):
+    old(backup, appended(range(3)) | {temp(3): body(3)} | part(3))
+    stores.put(stores.log_store, incomplete_item(3, stores.path))
+    seen(backup, 2, 3, "in another S3", "http://127.0.0.1:9")
+    assert shape(proven()) == ("proven", 3, 3, [3])
 
 
 def test_stores_are_asked_of_no_other_table(backup, stores):
