@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from backups.models import Plan
+from backups.models import Plan, RestorePoint
 from backups.restores import path_contents
 from backups.runs.spark_pipeline import SparkPipeline
 from dashboard.accounts.models import Grant
@@ -79,6 +79,13 @@ def test_a_version_is_restored_to_a_path_that_is_typed(table, by_deltalake):
     assert "Version 5 is restored, and can be written to." in page
     assert "Spark has written to it once, as version 6." in page
     assert table.rows(uri) == list(range(6))
+
+
+def test_where_later_commits_may_be_missing_is_said_before_anything_is_chosen(table):
+    operator, said = signed_in(Role.OPERATOR), "Later commits may be missing. More was accepted, or may have been."
+    assert "may be missing" not in flat(operator.get(start(table)))
+    RestorePoint.objects.update(accepted_version=None, sentence="More was accepted, or may have been.")
+    assert said in flat(operator.get(start(table)))
 
 
 def test_a_table_that_is_gone_is_put_back_by_an_admin_who_types_its_name(table, by_deltalake):
