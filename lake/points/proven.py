@@ -42,8 +42,8 @@ class ProvenTable:
     there of such a commit, None where none is left. `read_at` is when reading the source's log began, None without a
     source. `kept` is the URI of the document of its restore point, "" for none; `not_kept` then says why.
     `not_topped_up` says why what it lacks of its plan's promise was not copied from the source, "" where it was or it
-    lacks none. `moments` are
-    those to which it can be restored, by the times at which S3 was given the source's commits, the newest last.
+    lacks none. `moments` are those to which it can be restored, by the times at which S3 was given the source's
+    commits, the newest last.
     """
 
     root: str

@@ -37,6 +37,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.spark]
 
 Plant = Callable[[SparkLake, str], object]
 """Makes a table in its state, at a URI."""
+OWN_ROOT = "t"
+"""Of a table that is no sample."""
 CLOSED = {"acceptingCommits": {"BOOL": False}, "commits": {"L": []}}
 """What a table that was put back in place leaves of its registrations."""
 
@@ -44,8 +46,8 @@ CLOSED = {"acceptingCommits": {"BOOL": False}, "commits": {"L": []}}
 @dataclass(frozen=True)
 class State:
     """A table, and what a backup of it gives back: `version` with so many rows. `lacks` is whether a later version was
-    accepted of which no reader can be sure, `is_written` whether this Spark knows all features of its writers, and
-    `expires` whether TTL takes its entries between the first look and the last."""
+    accepted that the backup does not have, or not provably; `is_written` whether this Spark knows all features of its
+    writers; `expires` whether TTL takes its entries between the first look and the last."""
 
     root: str
     plant: Plant
@@ -56,23 +58,25 @@ class State:
     expires: bool = False
 
 
-def sample(key: str, version: int, rows: int | None = None, **more: Any) -> State:
+def sample(key: str, version: int, **more: Any) -> State:
     """A sample that the sandbox writes without Spark: 20 rows in each commit but the first."""
     [one] = (one for one in SAMPLES if one.key == key)
 
     def plant(lake: SparkLake, uri: str) -> None:
         replace(one, bucket=TableUri.parse(uri).bucket).make(lake.client)
 
-    return State(key, plant, version, 20 * version if rows is None else rows, **more)
+    return State(key, plant, version, 20 * version, **more)
 
 
-def recipe(key: str, version: int, rows: int, **more: Any) -> State:
+def recipe(key: str, version: int, rows: int, *, lacks: bool = False) -> State:
     """A sample that the sandbox lets Spark write."""
     [(uri, plant, _)] = (one for one in RECIPES if one[0].endswith(key))
-    return State(TableUri.parse(uri).key, plant, version, rows, **more)
+    return State(TableUri.parse(uri).key, plant, version, rows, lacks)
 
 
-def of_log_store(root: str, befall: Callable[[Logged], object], version: int, **more: Any) -> State:
+def of_log_store(befall: Callable[[Logged], object], *, lacks: bool = False) -> State:
+    """With two appends before what befalls it, of which no more is restored."""
+
     def plant(lake: SparkLake, uri: str) -> None:
         parsed = TableUri.parse(uri)
         table = Logged(lake.client, parsed.bucket, parsed.key)
@@ -80,22 +84,27 @@ def of_log_store(root: str, befall: Callable[[Logged], object], version: int, **
         table.append(2)
         befall(table)
 
-    return State(root, plant, version, logged.ROWS * version, **more)
+    return State(OWN_ROOT, plant, 2, 2 * logged.ROWS, lacks)
 
 
 def of_coordinator(
-    root: str, befall: Callable[[Coordinated], object], version: int, rows: int, *, since: int = 0, **more: Any
+    befall: Callable[[Coordinated], object],
+    version: int,
+    rows: int,
+    *,
+    is_coordinated: bool = True,
+    lacks: bool = False,
 ) -> State:
-    """With two appends, coordinated from the first commit on, or by one of its own after them."""
+    """With two appends before what befalls it, coordinated from its first commit on, or not yet."""
 
     def plant(lake: SparkLake, uri: str) -> None:
         parsed = TableUri.parse(uri)
         table = Coordinated(lake, parsed.bucket, parsed.key)
-        table.create(coordinated=since == 0)
+        table.create(coordinated=is_coordinated)
         table.append(2)
         befall(table)
 
-    return State(root, plant, version, rows, **more)
+    return State(OWN_ROOT, plant, version, rows, lacks)
 
 
 def nothing(_: object) -> None: ...
@@ -139,9 +148,9 @@ STATES = {
     "feature of newer writers": sample("warehouse/web/reviews", 7, is_written=False),
     "store of another account": sample("partners/shipments", 10),
     # States of a log store that no sample is in
-    "C0": of_log_store("t", nothing, 2),
-    "C1 dead writer": of_log_store("t", logged.temp_file_of_a_loser, 2),
-    "C3": of_log_store("t", partly_written, 2, lacks=True),
+    "C0": of_log_store(nothing),
+    "C1 dead writer": of_log_store(logged.temp_file_of_a_loser),
+    "C3": of_log_store(partly_written, lacks=True),
     # Samples of Spark's
     "K3 three": recipe("crm/opportunities", 5, 100),
     "K10": recipe("support/messages", 5, 60),
@@ -154,14 +163,14 @@ STATES = {
     "plain": recipe("crm/customers", 2, 40),
     "regions": recipe("reference/regions", 1, 20),
     # States of the coordinator that no sample is in
-    "K0": of_coordinator("t", coordinated.orphaned_registration, 2, 40),
-    "K1": of_coordinator("t", Coordinated.enable, 3, 40, since=3),
-    "K2": of_coordinator("t", coordinated.staged_and_dead, 2, 40),
-    "K4": of_coordinator("t", coordinated.list_left, 2, 40),
-    "K8": of_coordinator("t", coordinated.item_lost, 2, 40),
-    "K9": of_coordinator("t", coordinated.item_restored, 2, 40),
-    "K11": of_coordinator("t", taken_down_and_up_again, 6, 60),
-    "K12": of_coordinator("t", coordinated.staged_by_other_release, 1, 20, lacks=True),
+    "K0": of_coordinator(coordinated.orphaned_registration, 2, 40),
+    "K1": of_coordinator(Coordinated.enable, 3, 40, is_coordinated=False),
+    "K2": of_coordinator(coordinated.staged_and_dead, 2, 40),
+    "K4": of_coordinator(coordinated.list_left, 2, 40),
+    "K8": of_coordinator(coordinated.item_lost, 2, 40),
+    "K9": of_coordinator(coordinated.item_restored, 2, 40),
+    "K11": of_coordinator(taken_down_and_up_again, 6, 60),
+    "K12": of_coordinator(coordinated.staged_by_other_release, 1, 20, lacks=True),
 }
 
 
@@ -206,7 +215,7 @@ def add_its_own_rows(lake: SparkLake, uri: str) -> int:
 @pytest.mark.slow
 def test_every_sample_is_among_them() -> None:
     samples = {one.key for one in SAMPLES} | {TableUri.parse(uri).key for uri, _, _ in RECIPES}
-    assert {state.root for state in [*STATES.values(), *UNREADABLE]} == samples | {"t"}
+    assert {state.root for state in [*STATES.values(), *UNREADABLE]} == samples | {OWN_ROOT}
 
 
 @pytest.mark.parametrize("name", [*map(slowly, STATES)])
