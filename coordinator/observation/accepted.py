@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from coordinator.models import CommitStore, DeltaTable, TableFinding
@@ -39,7 +39,7 @@ AT_ONCE = 500
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """What is stored of tables of a bucket, by their keys: why no reading of one is believed, and which version was
-    accepted at the last look, of those that had not published it."""
+    seen accepted, of those whose log did not show it."""
 
     doubts: Mapping[str, str]
     accepted: Mapping[str, int]
@@ -75,9 +75,17 @@ def _stored(connection: Connection, bucket: str) -> _Stored:
     loud = own.filter(state__in=LOUD).values_list("prefix", "summary")
     elsewhere = "Another connection holds the table too, whose commit stores are not asked."
     doubts = dict.fromkeys(others.values_list("prefix", flat=True), elsewhere)
-    waiting = own.filter(_IS_AHEAD)
-    accepted = {key: version or 0 for key, version in waiting.values_list("prefix", "accepted_version")}
-    return _Stored(doubts | dict(loud), accepted)
+    return _Stored(doubts | dict(loud), _seen_accepted(own))
+
+
+def _seen_accepted(tables: QuerySet[DeltaTable]) -> dict[str, int]:
+    """The newest version that was seen accepted, and is not known to be in the log, of each such table by its key."""
+    waiting = tables.filter(_IS_AHEAD).values_list("prefix", "accepted_version")
+    lost = TableFinding.objects.filter(table__in=tables, code="vanished", resolved_at=None)
+    newest = dict[str, int]()
+    for key, version in chain(waiting, lost.values_list("table__prefix", "version")):
+        newest[key] = max(newest.get(key, 0), version or 0)
+    return newest
 
 
 def accepted_of(reading: Reading) -> AcceptedCommits:
@@ -139,14 +147,8 @@ def _why_there_may_be_more(facts: TableFacts, last: int) -> str:
 
 
 def ahead(connection: Connection, bucket: str) -> dict[str, int]:
-    """The newest version that was seen accepted, and is not known to be in the log, of each such table of an S3."""
-    here = {"bucket": bucket, "connection__in": _of_its_s3(connection)}
-    waiting = DeltaTable.objects.filter(_IS_AHEAD, **here).values_list("prefix", "accepted_version")
-    lost = TableFinding.objects.filter(code="vanished", resolved_at=None, table__in=DeltaTable.objects.filter(**here))
-    newest = dict[str, int]()
-    for root, version in chain(waiting, lost.values_list("table__prefix", "version")):
-        newest[root] = max(newest.get(root, 0), version or 0)
-    return newest
+    """What any connection to the same S3 saw accepted of tables whose logs did not show it."""
+    return _seen_accepted(DeltaTable.objects.filter(bucket=bucket, connection__in=_of_its_s3(connection)))
 
 
 def _of_its_s3(connection: Connection) -> list[int]:

@@ -1,19 +1,15 @@
 """Commits that only DynamoDB knows: what of them counts as accepted, and which of them a backup restores."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from backups import jobs as jobs_of_runs
 from backups.points import jobs
-from backups.runs.spark_pipeline import SparkPipeline
-from coordinator.models import CommitStore, DeltaTable, TableFinding
+from coordinator.models import CommitStore
 from coordinator.observation import accepted
-from dashboard.connections.accepted import LeftBehind, StoreItem, tables_ahead
+from dashboard.connections.accepted import LeftBehind, StoreItem
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from lake.aws.access import open_lake
@@ -22,119 +18,21 @@ from lake.aws.errors import AwsError
 from lake.delta.facts import ReadingProblem
 from lake.delta.names import commit_name
 from lake.delta.uri import TableUri
+from tests.backups.points.commit_stores import Stores, body, coordinated, old, part, proven, shape, staged, stores, temp
 from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, restored
 from tests.backups.points.ended_runs import proven as ended
-from tests.backups.points.spread import spread_all
 from tests.builders.copies import LOG, appended
 from tests.builders.delta import (
-    EPOCH_MS,
     UUID,
-    add,
-    commit_bytes,
-    commit_info,
-    coordinator_commit,
-    coordinator_properties,
     incomplete_item,
     log_store_item,
-    metadata,
-    protocol,
-    registration_item,
 )
 
+__all__ = ["proven", "stores"]
 pytestmark = pytest.mark.django_db
 
 OTHER = "00000000-0000-4000-8000-000000000000"
-
-
-class Stores:
-    """A log store and a coordinator of their own beside a backup, declared for the connection of its plan."""
-
-    def __init__(self, backup: Backup) -> None:
-        self._backup = backup
-        self._prod = Connection.objects.get(name="prod")
-        unique = backup.source.removeprefix("source-")
-        self.log_store, self.coordinator = f"log-{unique}", f"commits-{unique}"
-        self.create(self.log_store, CommitStore.Kind.LOG_STORE, tablePath="HASH", fileName="RANGE")
-        self.create(self.coordinator, CommitStore.Kind.COMMIT_COORDINATOR, tableId="HASH")
-
-    def create(self, name: str, kind: CommitStore.Kind, **keys: str) -> None:
-        CommitStore.objects.create(connection=self._prod, name=name, kind=kind)
-        self._backup.lake.dynamodb(
-            "CreateTable",
-            TableName=name,
-            KeySchema=[{"AttributeName": key, "KeyType": role} for key, role in keys.items()],
-            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
-            BillingMode="PAY_PER_REQUEST",
-        )
-
-    @property
-    def path(self) -> str:
-        return f"s3a://{self._backup.source}/t"
-
-    @property
-    def properties(self) -> dict[str, str]:
-        return coordinator_properties(self.coordinator, self._backup.lake.origin, UUID)
-
-    def put(self, store: str, item: dict[str, Any]) -> None:
-        self._backup.lake.dynamodb("PutItem", TableName=store, Item=item)
-
-    def register(self, version: int, staged: dict[str, bytes], **changed: Any) -> None:
-        """The registration of the table, which stands at a version and lists these staged files."""
-        listed = []
-        for key, data in staged.items():
-            name = key.rpartition("/")[2]
-            number = int(name.partition(".")[0])
-            facts = {"fsName": {"S": name}, "fsLength": {"N": str(len(data))}}
-            listed.append(coordinator_commit(number, **facts))
-        changes = {"path": {"S": self.path}, "commits": {"L": listed}}
-        self.put(self.coordinator, registration_item(version, **(changes | changed)))
-
-
-@pytest.fixture
-def stores(backup) -> Stores:
-    return Stores(backup)
-
-
-@pytest.fixture
-def proven(backup, prove) -> Callable[[], Any]:
-    """Proves the one table of the backup with its plan."""
-    return lambda: prove(backup.uri, "--plan", "warehouse-daily")[0]
-
-
-def body(version: int) -> bytes:
-    info = commit_info(in_commit_timestamp=EPOCH_MS + version, timestamp=EPOCH_MS + version)
-    return commit_bytes(info, add(f"part-{version}.parquet"))
-
-
-def temp(version: int, unique: str = UUID) -> str:
-    return f"{LOG}.tmp/{commit_name(version)}.{unique}"
-
-
-def staged(*versions: int, unique: str = UUID) -> dict[str, bytes]:
-    return {f"{LOG}_staged_commits/{version:020d}.{unique}.json": body(version) for version in versions}
-
-
-def part(version: int) -> dict[str, bytes]:
-    return {f"t/part-{version}.parquet": b"x" * 500}
-
-
-def old(backup: Backup, objects: dict[str, bytes], *, copied: bool = True) -> None:
-    """At the source for longer than the plan's objective, and where it was copied in the backup."""
-    backup.put(objects, copied=False, hours_ago=40)
-    if copied:
-        backup.put(objects, copied=True)
-
-
-def coordinated(stores: Stores) -> dict[str, bytes]:
-    """A table of versions 0 to 2 whose commits go through the coordinator."""
-    features = protocol(3, 7, readerFeatures=[], writerFeatures=["coordinatedCommits-preview", "inCommitTimestamp"])
-    first = commit_bytes(commit_info("CREATE TABLE"), features, metadata(properties=stores.properties))
-    return appended(range(1, 3)) | {LOG + commit_name(0): first}
-
-
-def shape(point: Any) -> tuple[Any, ...]:
-    return point["state"], point["version"], point["accepted_version"], [one["version"] for one in point["unpublished"]]
 
 
 @pytest.mark.parametrize(("is_copied", "shown"), [(True, ("proven", 3, 3, [3])), (False, ("behind", 2, 3, []))])
@@ -346,130 +244,6 @@ def test_a_temp_file_that_is_older_than_the_version_before_it_is_not_claimed(bac
     old(backup, appended(range(2)))
     stores.put(stores.log_store, incomplete_item(2, stores.path))
     assert shape(proven()) == ("unprovable", 1, None, [])
-
-
-@pytest.mark.parametrize(
-    ("connection", "fields", "said"),
-    [
-        ("prod", {"state": "unsafe", "summary": "Version 3 has vanished."}, "Version 3 has vanished."),
-        ("prod", {"state": "blocked"}, "Something is wrong"),
-        ("prod", {"state": "pending", "published_version": 2, "accepted_version": 3}, "An earlier look saw"),
-        ("elsewhere", {"state": "healthy"}, "Another connection holds the table too"),
-    ],
-)
-def test_what_earlier_looks_know_of_the_table_counts(backup, stores, proven, connection, fields, said):
-    old(backup, appended(range(3)) | {temp(3): body(3)})
-    stores.put(stores.log_store, log_store_item(2, stores.path))
-    of_its_s3 = {"region": "eu-west-1", "endpoint_url": backup.lake.origin}
-    row, _ = Connection.objects.get_or_create(name=connection, defaults=of_its_s3)
-    DeltaTable.objects.create(connection=row, bucket=backup.source, prefix="t", uri=stores.path, name="t", **fields)
-    point = proven()
-    assert shape(point) == ("unprovable", 2, None, [])
-    assert said in point["sentence"]
-
-
-def seen(backup: Backup, published: int, accepted: int, connection: str = "prod", endpoint: str = "") -> DeltaTable:
-    """What the last look of a connection saw of the table."""
-    of, _ = Connection.objects.get_or_create(
-        name=connection, defaults={"region": "eu-west-1", "endpoint_url": endpoint or backup.lake.origin}
-    )
-    versions = {"published_version": published, "accepted_version": accepted, "state": "blocked", "summary": "Lost."}
-    place = {"bucket": backup.source, "prefix": "t", "uri": f"s3a://{backup.source}/t", "name": "t"}
-    return DeltaTable.objects.create(connection=of, **place, **versions)
-
-
-def vanished(table: DeltaTable, version: int) -> None:
-    """As a look tells it that finds neither files nor an entry of what was seen accepted."""
-    facts = {"state": "unsafe", "state_rank": 1, "severity": "critical", "opened_at": timezone.now()}
-    TableFinding.objects.create(table=table, code="vanished", version=version, seen_at=timezone.now(), **facts)
-
-
-@pytest.mark.parametrize("connection", ["prod", "elsewhere"])
-@pytest.mark.parametrize(("hours_ago", "state"), [(40, "unprovable"), (1, "proven")])
-def test_a_commit_whose_files_are_all_gone_is_missed(backup, stores, proven, connection, hours_ago, state):
-    """Of a version that nothing in S3 names, it is known only that it came after the one before it."""
-    backup.put(appended(range(3)), copied=True)
-    backup.put(appended(range(3)), copied=False, hours_ago=hours_ago)
-    stores.put(stores.log_store, log_store_item(3, stores.path))
-    assert shape(proven()) == ("proven", 2, 2, []), "nobody has looked at its stores"
-    seen(backup, 2, 3, connection)
-    last = backup.boto().head_object(Bucket=backup.source, Key=f"{LOG}{commit_name(2)}")["LastModified"]
-    point = proven()
-    assert shape(point) == (state, 2, None, [])
-    assert "More was accepted, or may have been" in point["sentence"]
-    assert datetime.fromisoformat(point["holds_until"]) == last
-    [kept] = ended(copied_run(backup)).points.all()
-    assert (kept.state, kept.accepted_version, kept.holds_until) == (state, None, last)
-    assert datetime.fromisoformat(kept.moments[-1][1]) == last
-
-
-def test_a_commit_that_was_seen_to_vanish_is_missed_when_its_entry_has_expired(backup, stores, proven):
-    old(backup, appended(range(3)))
-    stores.put(stores.log_store, log_store_item(2, stores.path))
-    table = seen(backup, 2, 2)
-    assert shape(proven()) == ("proven", 2, 2, [])
-    vanished(table, 3)
-    assert shape(proven()) == ("unprovable", 2, None, [])
-    TableFinding.objects.update(resolved_at=timezone.now())
-    assert shape(proven()) == ("proven", 2, 2, [])
-
-
-def test_what_is_lost_may_have_been_accepted_when_the_version_before_it_was(backup, stores, proven):
-    """That one was published long after it was accepted."""
-    backup.put(appended(range(3)), copied=True)
-    backup.put(appended(range(3)), copied=False, hours_ago=1)
-    backup.put({temp(2): body(2)}, copied=False, hours_ago=60)
-    backup.put({f"{LOG}_commit_{UUID}.json.tmp": b"{}"}, copied=False, hours_ago=90)  # deltalake's, of any version
-    seen(backup, 2, 3)
-    point = proven()
-    waited = backup.boto().head_object(Bucket=backup.source, Key=temp(2))["LastModified"]
-    assert shape(point) == ("unprovable", 2, None, [])
-    assert datetime.fromisoformat(point["holds_until"]) == waited
-
-
-@pytest.mark.parametrize("looked", [(3, "prod"), (3, "elsewhere"), (9, "in another S3")])
-def test_what_a_look_saw_counts_as_long_as_the_log_does_not_show_it(backup, stores, proven, looked):
-    """The entry of version 3 has expired."""
-    old(backup, appended(range(4)))
-    endpoint = "http://127.0.0.1:9" if looked[1] == "in another S3" else ""
-    vanished(seen(backup, 2, looked[0], looked[1], endpoint), looked[0])
-    assert shape(proven()) == ("proven", 3, 3, [])
-
-
-def test_a_table_of_that_name_in_another_s3_is_another_table(backup, stores, proven):
-    old(backup, appended(range(3)) | {temp(3): body(3)} | part(3))
-    stores.put(stores.log_store, incomplete_item(3, stores.path))
-    seen(backup, 2, 3, "in another S3", "http://127.0.0.1:9")
-    assert shape(proven()) == ("proven", 3, 3, [3])
-
-
-def test_stores_are_asked_of_no_other_table(backup, stores):
-    prod = Connection.objects.get(name="prod")
-    of = {"connection": prod, "bucket": backup.source}
-    for name, published, is_accepted in (("behind", 2, 3), ("level", 3, 3), ("never", None, 0), ("empty", None, None)):
-        versions = {"published_version": published, "accepted_version": is_accepted}
-        DeltaTable.objects.create(**of, prefix=name, uri=f"s3a://{backup.source}/{name}", name=name, **versions)
-    assert tables_ahead(prod, backup.source) == {"behind": 3, "never": 0}
-    assert tables_ahead(prod, backup.vault) == {}
-
-
-def test_of_many_tables_those_that_were_seen_ahead_are_not_left_to_spark(backup, stores, monkeypatch):
-    for below in ("", "a/", "z/"):
-        backup.put_both(appended(range(3)), below=below)
-    backup.put(appended(range(3)), copied=False, hours_ago=40)
-    seen(backup, 2, 3)
-    spread_all(monkeypatch, backup)
-    prove, by_spark = SparkPipeline.prove, list[str]()
-
-    def noting(self: SparkPipeline, wanted: Any, roots: Any) -> Any:
-        by_spark.extend(roots)
-        return prove(self, wanted, roots)
-
-    monkeypatch.setattr(SparkPipeline, "prove", noting)
-    run = ended(copied_run(backup, ["t", "a/t", "z/t"]))
-    told = {point.table.removeprefix(f"s3a://{backup.source}/"): point.state for point in run.points.all()}
-    assert told == {"t": "unprovable", "a/t": "proven", "z/t": "proven"}
-    assert (run.state, by_spark) == ("complete_with_gaps", ["a/t", "z/t"])
 
 
 def test_a_store_that_is_declared_as_what_it_is_not_leaves_it_unknown(backup, stores, proven):
