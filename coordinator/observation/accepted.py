@@ -82,10 +82,8 @@ def _seen_accepted(tables: QuerySet[DeltaTable]) -> dict[str, int]:
     """The newest version that was seen accepted, and is not known to be in the log, of each such table by its key."""
     waiting = tables.filter(_IS_AHEAD).values_list("prefix", "accepted_version")
     lost = TableFinding.objects.filter(table__in=tables, code="vanished", resolved_at=None)
-    newest = dict[str, int]()
-    for key, version in chain(waiting, lost.values_list("table__prefix", "version")):
-        newest[key] = max(newest.get(key, 0), version or 0)
-    return newest
+    seen = chain(waiting, lost.values_list("table__prefix", "version"))
+    return dict(sorted((key, version or 0) for key, version in seen))  # the newest of a table comes last
 
 
 def accepted_of(reading: Reading) -> AcceptedCommits:

@@ -35,8 +35,8 @@ from tests.sparksession import spark_lake
 __all__ = ["spark_lake"]
 pytestmark = [pytest.mark.django_db, pytest.mark.spark]
 
-Plant = Callable[[SparkLake, str], object]
-"""Makes a table in its state, at a URI."""
+Plant = Callable[[SparkLake, str, str], object]
+"""Makes a table in its state, in a bucket and of a key."""
 OWN_ROOT = "t"
 """Of a table that is no sample."""
 CLOSED = {"acceptingCommits": {"BOOL": False}, "commits": {"L": []}}
@@ -61,25 +61,23 @@ class State:
 def sample(key: str, version: int, **more: Any) -> State:
     """A sample that the sandbox writes without Spark: 20 rows in each commit but the first."""
     [one] = (one for one in SAMPLES if one.key == key)
-
-    def plant(lake: SparkLake, uri: str) -> None:
-        replace(one, bucket=TableUri.parse(uri).bucket).make(lake.client)
-
-    return State(key, plant, version, 20 * version, **more)
+    return State(
+        key, lambda lake, bucket, _: replace(one, bucket=bucket).make(lake.client), version, 20 * version, **more
+    )
 
 
 def recipe(key: str, version: int, rows: int, *, lacks: bool = False) -> State:
     """A sample that the sandbox lets Spark write."""
-    [(uri, plant, _)] = (one for one in RECIPES if one[0].endswith(key))
-    return State(TableUri.parse(uri).key, plant, version, rows, lacks)
+    [(uri, make, _)] = (one for one in RECIPES if one[0].endswith(key))
+    root = TableUri.parse(uri).key
+    return State(root, lambda lake, bucket, _: make(lake, f"s3a://{bucket}/{root}"), version, rows, lacks)
 
 
 def of_log_store(befall: Callable[[Logged], object], *, lacks: bool = False) -> State:
     """With two appends before what befalls it, of which no more is restored."""
 
-    def plant(lake: SparkLake, uri: str) -> None:
-        parsed = TableUri.parse(uri)
-        table = Logged(lake.client, parsed.bucket, parsed.key)
+    def plant(lake: SparkLake, bucket: str, key: str) -> None:
+        table = Logged(lake.client, bucket, key)
         table.create()
         table.append(2)
         befall(table)
@@ -88,26 +86,17 @@ def of_log_store(befall: Callable[[Logged], object], *, lacks: bool = False) -> 
 
 
 def of_coordinator(
-    befall: Callable[[Coordinated], object],
-    version: int,
-    rows: int,
-    *,
-    is_coordinated: bool = True,
-    lacks: bool = False,
+    befall: Callable[[Coordinated], object], version: int, rows: int, *, enabled: bool = True, lacks: bool = False
 ) -> State:
     """With two appends before what befalls it, coordinated from its first commit on, or not yet."""
 
-    def plant(lake: SparkLake, uri: str) -> None:
-        parsed = TableUri.parse(uri)
-        table = Coordinated(lake, parsed.bucket, parsed.key)
-        table.create(coordinated=is_coordinated)
+    def plant(lake: SparkLake, bucket: str, key: str) -> None:
+        table = Coordinated(lake, bucket, key)
+        table.create(coordinated=enabled)
         table.append(2)
         befall(table)
 
     return State(OWN_ROOT, plant, version, rows, lacks)
-
-
-def nothing(_: object) -> None: ...
 
 
 def partly_written(table: Logged) -> None:
@@ -148,7 +137,7 @@ STATES = {
     "feature of newer writers": sample("warehouse/web/reviews", 7, is_written=False),
     "store of another account": sample("partners/shipments", 10),
     # States of a log store that no sample is in
-    "C0": of_log_store(nothing),
+    "C0": of_log_store(lambda _: None),
     "C1 dead writer": of_log_store(logged.temp_file_of_a_loser),
     "C3": of_log_store(partly_written, lacks=True),
     # Samples of Spark's
@@ -164,7 +153,7 @@ STATES = {
     "regions": recipe("reference/regions", 1, 20),
     # States of the coordinator that no sample is in
     "K0": of_coordinator(coordinated.orphaned_registration, 2, 40),
-    "K1": of_coordinator(Coordinated.enable, 3, 40, is_coordinated=False),
+    "K1": of_coordinator(Coordinated.enable, 3, 40, enabled=False),
     "K2": of_coordinator(coordinated.staged_and_dead, 2, 40),
     "K4": of_coordinator(coordinated.list_left, 2, 40),
     "K8": of_coordinator(coordinated.item_lost, 2, 40),
@@ -172,8 +161,6 @@ STATES = {
     "K11": of_coordinator(taken_down_and_up_again, 6, 60),
     "K12": of_coordinator(coordinated.staged_by_other_release, 1, 20, lacks=True),
 }
-
-
 UNREADABLE = {
     sample("landing/crm_contacts", 0): "No run has proven",
     sample("legacy/readings_2021", 0): "No run has proven",
@@ -186,7 +173,7 @@ def looked_at_and_backed_up(backup: Backup, lake: SparkLake, state: State) -> st
     prod, uri = Connection.objects.get(name="prod"), f"s3a://{backup.source}/{state.root}"
     for store in COMMIT_STORES:
         CommitStore.objects.create(connection=prod, name=store.name, kind=store.kind)
-    state.plant(lake, uri)
+    state.plant(lake, backup.source, state.root)
     with open_lake(lake_access(prod), parallel=8) as theirs:
         observe_one_table(prod, theirs, TableUri.parse(uri))
         if state.expires:

@@ -6,13 +6,12 @@ from coordinator.coordination import carrying_out
 from coordinator.models import CommitStore, DeltaTable
 from tests.coordinator.coordination.desk import Desk
 from tests.coordinator.coordination.fake_spark import FakeSpark
-from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
 from tests.coordinator.repairs.conftest import client, console  # noqa: F401
-from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
+from tests.lake.aws.conftest import _own_environment  # noqa: F401
 
 
 @pytest.fixture
-def fake_spark(written, monkeypatch) -> FakeSpark:  # noqa: F811
+def fake_spark(written, monkeypatch) -> FakeSpark:
     fake = FakeSpark(written)
     monkeypatch.setattr(carrying_out, "spark", fake)
     return fake

@@ -5,25 +5,25 @@ from django.test import Client
 
 from dashboard.accounts.roles import Role
 from tests.builders.people import signed_in
-from tests.coordinator.observation.conftest import connection, observe, written, young_count_as_old  # noqa: F401
+from tests.coordinator.observation.conftest import young_count_as_old  # noqa: F401
 from tests.coordinator.repairs.console import Console
 from tests.coordinator.repairs.world import Meddled, World
-from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
+from tests.lake.aws.conftest import _own_environment  # noqa: F401
 
 
 @pytest.fixture
-def world(s3, dynamodb, bucket) -> World:  # noqa: F811
+def world(s3, dynamodb, bucket) -> World:
     return World(s3, dynamodb, bucket)
 
 
 @pytest.fixture
-def port(lake) -> Meddled:  # noqa: F811
+def port(lake) -> Meddled:
     """The lake as execution sees it, open to meddling."""
     return Meddled(lake)
 
 
 @pytest.fixture
-def console(connection, written, observe, endpoint, settings, tmp_path) -> Console:  # noqa: F811
+def console(connection, written, observe, endpoint, settings, tmp_path) -> Console:
     """The lake is this Levee's sandbox, so that workers may talk to it and need no credentials."""
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(endpoint)

@@ -2,19 +2,7 @@
 
 import pytest
 
-from tests.coordinator.repairs.conftest import (  # noqa: F401
-    _own_environment,
-    bucket,
-    connection,
-    console,
-    dynamodb,
-    endpoint,
-    lake,
-    observe,
-    s3,
-    written,
-    young_count_as_old,
-)
+from tests.coordinator.repairs.conftest import _own_environment, console, young_count_as_old  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,9 @@ import pytest
 from coordinator.settings import jobs, sweep_plans
 from coordinator.settings.requests import Sweep
 from tests.builders.delta import UUID, add, commit_bytes, commit_info
-from tests.coordinator.observation.conftest import connection, observe, written  # noqa: F401
 from tests.coordinator.repairs.conftest import client  # noqa: F401
 from tests.coordinator.settings.settings_console import SettingsConsole
-from tests.lake.aws.conftest import _own_environment, bucket, dynamodb, endpoint, lake, s3  # noqa: F401
+from tests.lake.aws.conftest import _own_environment  # noqa: F401
 
 SWEPT = "sales/orders"
 
@@ -22,7 +21,7 @@ def _no_pauses(monkeypatch):
 
 
 @pytest.fixture
-def console(connection, written, observe, endpoint, settings, tmp_path) -> SettingsConsole:  # noqa: F811
+def console(connection, written, observe, endpoint, settings, tmp_path) -> SettingsConsole:
     """The lake is this Levee's sandbox, so that workers may talk to it and need no credentials."""
     settings.SANDBOX_ENDPOINT_FILE = tmp_path / "endpoint"
     settings.SANDBOX_ENDPOINT_FILE.write_text(endpoint)
