@@ -14,6 +14,7 @@ BENCHMARKS = (
     "proof_fleet",
     "proof_share",
     "restorable",
+    "restored",
 )
 
 

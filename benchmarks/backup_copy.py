@@ -7,10 +7,7 @@ whose CPU is told; manifest and report, which s5cmd has on this machine's disk, 
 """
 
 import multiprocessing
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +20,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from benchmarks.answers import ETAG, copying, serving
-from benchmarks.backups import BUCKET, HOME, SOURCE, UNTIMED, VAULT, emptied, levee_spark, run_job
+from benchmarks.backups import BUCKET, HOME, SOURCE, UNTIMED, VAULT, copy_by_s5cmd, emptied, levee_spark, run_job
 from benchmarks.harness import asked, compete, ratio_line, tell
 from benchmarks.server import serve
 
@@ -35,6 +32,7 @@ def main() -> None:
     """LEVEE_BENCH_OBJECTS sets another number of objects."""
     objects = asked("OBJECTS", OBJECTS)
     keys = [f"lake/t1/day=2026-11-{1 + i % 28:02}/part-{i:06}.parquet" for i in range(objects)]
+    copies = [(f"s3://{SOURCE}/{key}", f"s3://{VAULT}/{key}") for key in keys]
     count = multiprocessing.get_context("fork").Value(c_longlong, 0)
     used: dict[str, list[float]] = {LEVEE: [], S5CMD: [], BOTO3: []}
     answer = copying(serving(HOME), BUCKET, count)
@@ -58,7 +56,7 @@ def main() -> None:
         laps = compete(
             {
                 LEVEE: counted(LEVEE, lambda: _by_levee(spark, keys)),
-                S5CMD: counted(S5CMD, lambda: _by_s5cmd(s3.url, keys, Path(folder))),
+                S5CMD: counted(S5CMD, lambda: copy_by_s5cmd(s3.url, copies, Path(folder))),
                 BOTO3: counted(BOTO3, lambda: _by_boto3(s3.url, keys)),
             },
             untimed=UNTIMED,
@@ -85,18 +83,6 @@ def _by_levee(spark: Any, keys: list[str]) -> None:
     }
     result = run_job(spark, "backup_copy", params)
     assert result == {"done": count, "failed": 0}, result
-
-
-def _by_s5cmd(url: str, keys: list[str], folder: Path) -> None:
-    commands = folder / "commands.txt"
-    commands.write_text("".join(f'cp "s3://{SOURCE}/{key}" "s3://{VAULT}/{key}"\n' for key in keys))
-    program = Path(sys.executable).with_name("s5cmd")
-    subprocess.run(
-        [program, "--endpoint-url", url, "--log", "error", "run", commands],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env=os.environ | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1"},
-    )
 
 
 def _by_boto3(url: str, keys: list[str]) -> None:

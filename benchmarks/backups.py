@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -149,3 +151,15 @@ def _mounted() -> dict[str, str]:
 def run_job(spark: Any, kind: str, params: dict[str, Any]) -> Any:
     """Run a job of Levee's as its worker does."""
     return JOBS[kind](spark, params, Report(lambda **message: None))
+
+
+def copy_by_s5cmd(url: str, copies: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Copy objects, each by its URI and the new one, by `s5cmd run` at its default of 256 workers."""
+    commands = folder / "commands.txt"
+    commands.write_text("".join(f'cp "{one}" "{other}"\n' for one, other in copies))
+    subprocess.run(
+        [Path(sys.executable).with_name("s5cmd"), "--endpoint-url", url, "--log", "error", "run", commands],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1"},
+    )

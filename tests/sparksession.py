@@ -4,6 +4,7 @@ A test module asks for the `spark_lake` fixture and marks itself `pytestmark = p
 run in one worker.
 """
 
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -49,6 +50,7 @@ def _start() -> tuple["SparkLake", Callable[[], None]]:
         patch.setenv("AWS_ACCESS_KEY_ID", "sandbox")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "sandbox")
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # what a job of Python runs in
         spark = start_session(settings, "levee-tests")
     stack.callback(_end_jvm)
     stack.callback(spark.stop)

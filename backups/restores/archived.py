@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from backups.restores.calls import at_once, objects
-from backups.restores.copying import AT_ONCE
+from backups.restores.calls import AT_ONCE, at_once, objects
 from backups.restores.path_contents import in_words
 from backups.restores.planning import MOST_FILES, plan_of
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done

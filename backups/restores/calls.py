@@ -18,6 +18,10 @@ from lake.delta.opened_log import LogOpener
 from lake.points.copies import LOG
 from lake.points.reading import LogCopy, in_order_of_writing
 
+AT_ONCE = 64
+SMALL = 1_000_000
+"""Bytes of an object of the log that is written beside others."""
+
 One = TypeVar("One")
 Did = TypeVar("Did")
 
@@ -91,21 +95,15 @@ class WriteLog(LakeCall):
         )
 
     def send(self, sending: Sending) -> Answer:
-        s3, made, written = sending.lake.s3, self._maker(), 0
+        s3, write = sending.lake.s3, partial(self._write, sending, self._maker())
         self._names_there(s3)
-        for name, data in self.own:
-            written += self._put(sending, name, data)
-        for one in in_order_of_writing(self.log):
+        written = sum([self._put(sending, name, data) for name, data in self.own])
+        before, last = in_order_of_writing(self.log)
+        written += sum(at_once(sending, AT_ONCE, write, [one for one in before if one.size <= SMALL]))
+        # Not by `at_once`: none of these is begun before the one before it has been written.
+        for one in (*(one for one in before if one.size > SMALL), *last):
             sending.check_cancelled()
-            found = s3.get(self.backup.bucket, one.key)
-            if found.etag != one.etag:
-                raise Stop(
-                    f"s3a://{self.backup.bucket}/{one.key} is not the object that was read for the plan.", "Moved"
-                )
-            try:
-                written += self._put(sending, one.name, made(one.name, found.data))
-            except LogUnreadable as reason:
-                raise Stop(str(reason), "LogUnreadable") from reason
+            written += write(one)
         if gone := {one.name for one in self.log} - self._names_there(s3):
             raise Stop(f"{self.table.uri}{LOG}{min(gone)} has gone again. {self.instead}", "Occupied")
         said = f"{objects(written)} written to {self.table.uri}{LOG}."
@@ -114,6 +112,16 @@ class WriteLog(LakeCall):
     def _maker(self) -> Callable[[str, bytes], bytes]:
         """What an object of the log becomes, by its name."""
         return lambda _, data: data
+
+    def _write(self, sending: Sending, made: Callable[[str, bytes], bytes], one: LogCopy) -> bool:
+        """As `_put`, what an object of the log in the backup becomes."""
+        found = sending.lake.s3.get(self.backup.bucket, one.key)
+        if found.etag != one.etag:
+            raise Stop(f"s3a://{self.backup.bucket}/{one.key} is not the object that was read for the plan.", "Moved")
+        try:
+            return self._put(sending, one.name, made(one.name, found.data))
+        except LogUnreadable as reason:
+            raise Stop(str(reason), "LogUnreadable") from reason
 
     def _put(self, sending: Sending, name: str, data: bytes) -> bool:
         """Whether it was written; False where the same was there."""

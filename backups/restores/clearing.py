@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from backups.restores.calls import WriteLog, at_once, listed, objects
-from backups.restores.copying import AT_ONCE, CopyFiles
+from backups.restores.calls import AT_ONCE, WriteLog, at_once, listed, objects
+from backups.restores.copying import CopyFiles
 from backups.restores.path_contents import CLOSED
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done, table_arn
 from dashboard.connections.accepted import StoreItem

@@ -4,21 +4,25 @@ The path is claimed first, by an object that says what is restored there: what l
 or stops it.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 
-from backups.restores.calls import WriteLog, at_once, listed, objects
+from backups.restores.calls import AT_ONCE, WriteLog, at_once, listed, objects
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
-from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
+from lake.aws.copying import Copy, copied
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
 from lake.backup.objects import ARCHIVE_CLASSES, CLAIM, BucketPrefix
 from lake.points.copies import LOG
 from lake.points.reading import FileCopy
+from lake.spark.jobs import copy_files
+from lake.spark.messages import SparkJob
 
 COPIED = "copied"
-AT_ONCE = 32
+MANY, OF_A_JOB = 1_000, 10_000
+"""Files that are copied by Spark where it is at hand, and how many by one of its jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,7 @@ class CopyFiles(LakeCall):
                 etags[one.path] = found.etag
             else:
                 lacking.append(one)
-        etags |= at_once(sending, AT_ONCE, partial(self._copy_one, sending), lacking)
+        etags |= self._copied(sending, lacking)
         self._require_all(self.there(sending.lake.s3), etags)
         if not lacking:
             return already(f"All {objects(len(self.files))} were there.")
@@ -107,10 +111,29 @@ class CopyFiles(LakeCall):
             raise Stop(f"{table.uri} holds another restore, or part of one. {self.log.instead}", "Occupied")
         return found
 
-    def _copy_one(self, sending: Sending, one: FileCopy) -> tuple[str, str]:
-        """The path and its new ETag."""
+    def _copied(self, sending: Sending, lacking: Sequence[FileCopy]) -> Iterator[tuple[str, str]]:
+        """The path of each of those, and its new ETag."""
+        if sending.spark is None or len(lacking) < MANY:
+            yield from at_once(sending, AT_ONCE, partial(self._copy_one, sending), lacking)
+            return
+        for start in range(0, len(lacking), OF_A_JOB):
+            some = lacking[start : start + OF_A_JOB]
+            yield from zip([one.path for one in some], self._by_spark(sending, some), strict=True)
+            sending.progress(start + len(some), len(lacking))
+
+    def _by_spark(self, sending: Sending, some: Sequence[FileCopy]) -> Sequence[str]:
+        owner_of, buckets = sending.lake.s3.owner_of, {self.log.backup.bucket, self.log.table.bucket}
+        owners = {bucket: owner for bucket in buckets if (owner := owner_of(bucket))}
+        params = {"copies": [astuple(self._copy_of(one)) for one in some], "bucket_owners": owners}
+        told = sending.own_spark().run(SparkJob(copy_files.KIND, params)).result
+        if told["failed"]:
+            number, error = told["failed"]
+            raise self._refusal(some[number], AwsError(*error))
+        return list(told["etags"])
+
+    def _copy_of(self, one: FileCopy) -> Copy:
         table = self.log.table
-        copy = Copy(
+        return Copy(
             self.log.backup.bucket,
             one.key,
             table.bucket,
@@ -120,22 +143,29 @@ class CopyFiles(LakeCall):
             encryption_key=self.log.encryption_key,
             with_tags=False,
         )
+
+    def _copy_one(self, sending: Sending, one: FileCopy) -> tuple[str, str]:
+        """The path and its new ETag."""
         try:
-            etag = (copy_object if one.size <= COPY_LIMIT else copy_in_parts)(sending.lake.s3, copy)
+            etag = copied(sending.lake.s3, self._copy_of(one))
         except AwsError as error:
-            where = f"s3a://{copy.source_bucket}/{copy.source_key}"
-            if error.is_archived:
-                raise Stop(
-                    f"{where} lies in an archive now, or in an archive tier of Intelligent-Tiering. Plan again: of a "
-                    "tier, when S3 has restored it (RestoreObject without days).",
-                    "Archived",
-                ) from error
-            if error.is_condition_failed or error.code == "NoSuchKey":
-                raise Stop(f"{where} is not the object any more that was read for the plan.", "Moved") from error
-            raise
+            raise self._refusal(one, error) from error
         if not sending.taken:
             sending.took("")
         return one.path, etag
+
+    def _refusal(self, one: FileCopy, error: AwsError) -> Stop | AwsError:
+        """What to raise where a file could not be copied."""
+        where = f"s3a://{self.log.backup.bucket}/{one.key}"
+        if error.is_archived:
+            return Stop(
+                f"{where} lies in an archive now, or in an archive tier of Intelligent-Tiering. Plan again: of a tier, "
+                "when S3 has restored it (RestoreObject without days).",
+                "Archived",
+            )
+        if error.is_condition_failed or error.code == "NoSuchKey":
+            return Stop(f"{where} is not the object any more that was read for the plan.", "Moved")
+        return error
 
     def _require_all(self, there: dict[str, ObjectSummary], etags: dict[str, str]) -> None:
         """Raises Stop where the path does not hold each file as it was copied."""

@@ -142,7 +142,9 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         readers = Readers(context, owner, theirs, seen_as, _table(found, to), log_store_of(plan))
         readers.require_log_store()
         both = replace(lake, dynamodb=theirs.dynamodb)
-        sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress)
+        # Spark has the keys of one connection at a time, and starts anew for another one.
+        copier = readers if owner == connection else None
+        sending = Sending(both, check_cancelled=context.check_cancelled, progress=context.progress, spark=copier)
         _require_clearing(plan, sending, kept)
         execution = carry_out(context, plan, kept, sending)
         if execution.end is not None:

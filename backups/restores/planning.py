@@ -23,8 +23,8 @@ OPEN = "@open/"
 """Where what was opened lies, below the folder of its table's points, which no backup and no proof reads."""
 RESTORED_FROM = "levee.restoredFrom"
 """The table property by which Spark writes to a restored table once, as s3a://lake/orders@41."""
-MOST_FILES = 200_000
-"""Of one version that is copied by one process."""
+MOST_FILES = 1_000_000
+"""Of one version that is copied: its plan takes about two kilobytes of memory for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,10 @@ def require_copyable(found: RestorableVersion, to: TableUri) -> None:
             "copy it would lead to the original's. Open it in the backup, and copy it by an engine."
         )
     if len(files) > MOST_FILES:
-        raise NotRestorable(f"Version {version:,} has {objects(len(files))}, and at most {MOST_FILES:,} are copied.")
+        raise NotRestorable(
+            f"Version {version:,} has {objects(len(files))}, and at most {MOST_FILES:,} are copied. Open it in the "
+            "backup, and copy it by an engine."
+        )
     longest = max((len(one.path.encode()) for one in files), default=0)
     if len(f"{to.key}/".encode()) + longest > LONGEST_KEY:
         raise NotRestorable(f"{to.s3a} is too long for the names below it: a key has at most {LONGEST_KEY:,} bytes.")

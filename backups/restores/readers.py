@@ -12,15 +12,18 @@ from backups.restores.verification import Expected, after_writing, differences, 
 from backups.restores.ways import ways_to_open
 from backups.runs.spark_pipeline import SparkPipeline
 from backups.runs.work import RunFailed
+from changes.calls import Stop
 from changes.gate import BEFORE_ANY_CHANGE
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
+from dashboard.jobs.parts import PartContext
 from lake.aws.access import Lake
 from lake.delta.uri import TableUri
 from lake.points.second_reader import read_by_deltalake
 from lake.spark.deployment import read_extra_jars
 from lake.spark.errors import SparkRefused
 from lake.spark.jobs import read_table, write_once
+from lake.spark.messages import SparkJob, SparkOutcome
 from lake.spark.settings import require_log_store_class
 
 UNKNOWN_TO_WRITE = "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
@@ -38,6 +41,15 @@ class Readers:
     expected: Expected
     table: str
     log_store: str = ""
+
+    def run(self, job: SparkJob) -> SparkOutcome:
+        """Let Spark do one job of a call of the plan; the progress of its tasks is not told. Raises Stop, AwsError,
+        JobCancelled."""
+        try:
+            pipeline = SparkPipeline(self.connection, self.lake, PartContext(self.context, "Spark"), self.log_store)
+            return SparkOutcome("done", True, pipeline.run(job.kind, job.params), None, (), 0.0)
+        except (RunFailed, JobFailed) as refusal:
+            raise Stop(str(refusal), refusal.code) from refusal
 
     def require_log_store(self) -> None:
         """Raises JobFailed where Spark cannot write through the log store."""

@@ -64,7 +64,7 @@ class Lake:
         self.close()
 
 
-def open_lake(access: Access, *, parallel: int = 32, retry_policy: RetryPolicy | None = None) -> Lake:
+def open_lake(access: Access, *, parallel: int = 64, retry_policy: RetryPolicy | None = None) -> Lake:
     """Open a lake for up to `parallel` requests at once. Nothing is sent yet.
 
     Raises AwsError UnknownRegion for a region that no AWS partition has, and BadConfiguration for shared AWS files

@@ -47,6 +47,11 @@ class Copy:
         return f"s3://{self.bucket}/{self.key}"
 
 
+def copied(s3: S3, copy: Copy) -> str:
+    """Copy in one request, or in parts where it is too large for one; the new ETag. Raises AwsError as those do."""
+    return copy_object(s3, copy) if copy.size <= COPY_LIMIT else copy_in_parts(s3, copy)
+
+
 def copy_object(s3: S3, copy: Copy) -> str:
     """Copy by one CopyObject and return the new ETag; metadata and tags come along.
 

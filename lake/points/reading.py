@@ -229,14 +229,13 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
     return RestorableVersion(point, state, used, files, newest["metaData"], newest["protocol"])
 
 
-def in_order_of_writing(log: Sequence[LogCopy]) -> list[LogCopy]:
-    """The objects of a log so that no part of it opens as a table: the checkpoint, or the first commit, comes last."""
-    kinds = {one: parse_name(one.name) for one in log}
-    commits = sorted(
-        (one for one, name in kinds.items() if name.version is not None and not _is_base(name)), reverse=True
-    )
-    sidecars = [one for one, name in kinds.items() if name.version is None]
-    return [*sidecars, *commits, *sorted(one for one, name in kinds.items() if _is_base(name))]
+def in_order_of_writing(log: Sequence[LogCopy]) -> tuple[list[LogCopy], list[LogCopy]]:
+    """The objects of a log so that no part of it opens as a table: those that are written before, in any order, and
+    those that come last, one after the other: checkpoints and the first commit, from which readers begin."""
+    before, last = list[LogCopy](), list[LogCopy]()
+    for one in sorted(log):
+        (last if _is_base(parse_name(one.name)) else before).append(one)
+    return before, last
 
 
 class _Renamed:

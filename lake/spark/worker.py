@@ -39,6 +39,7 @@ JOBS: dict[str, Any] = {
         "backup_plan",
         "backup_prove",
         "backup_reconcile",
+        "copy_files",
         "create_table",
         "drop_coordinated_commits",
         "enable_coordinated_commits",

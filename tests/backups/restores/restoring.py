@@ -17,7 +17,7 @@ from lake.delta.fingerprint import LiveFile, fingerprint, mark
 from lake.delta.uri import TableUri
 from lake.points import second_reader
 from lake.spark.errors import describe
-from lake.spark.jobs import read_table, write_once
+from lake.spark.jobs import copy_files, read_table, write_once
 from lake.spark.jobs.report import Report
 from lake.spark.messages import decode, encode
 from lake.spark.sql import delta_path
@@ -40,7 +40,7 @@ def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> None:
     errors are told as a worker's are."""
 
     def run(_: object, kind: str, params: Mapping[str, Any]) -> Any:
-        job = {read_table.KIND: read_table, write_once.KIND: write_once}[kind]
+        job = {one.KIND: one for one in (copy_files, read_table, write_once)}[kind]
         try:
             result = job.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
         except Exception as error:

@@ -181,7 +181,7 @@ def test_what_s3_has_archived_again_meanwhile_stops_the_copy(table, capsys, monk
         return copy(s3, one)
 
     copy = copying.copy_object
-    monkeypatch.setattr("backups.restores.copying.copy_object", late)
+    monkeypatch.setattr("lake.aws.copying.copy_object", late)
     assert "lies in an archive now, or in an archive tier" in apply(capsys, table)["refused"]
 
 

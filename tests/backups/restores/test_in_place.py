@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from backups.restores import clearing, jobs, path_contents
+from backups.models import Plan
+from backups.restores import clearing, copying, jobs, path_contents
 from backups.restores.path_contents import PathContents, require_paused
+from backups.restores.readers import Readers
 from backups.runs.spark_pipeline import SparkPipeline
-from changes.calls import LakeCall
+from changes.calls import LakeCall, Stop
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import observe_one_table
 from dashboard.connections.accepted import LeftBehind
@@ -25,6 +27,8 @@ from lake.aws.s3 import S3
 from lake.backup.objects import CLAIM
 from lake.delta.uri import TableUri
 from lake.points.reading import NotRestorable
+from lake.spark.jobs import copy_files
+from lake.spark.messages import SparkJob
 from sandbox.log_store_writer import LogStoreTable
 from tests.backups.points.conftest import refuse
 from tests.backups.points.test_accepted import Stores
@@ -131,6 +135,23 @@ def test_files_that_are_not_there_are_copied_and_one_of_another_etag_is_told(tab
     assert (told["job"]["state"], at_source(table)[lacking]) == ("succeeded", before[lacking])
     assert any(call["says"].startswith("Copies 1 object of") for call in told["plan"]["calls"])
     assert any("1 object have another ETag" in sentence for sentence in told["plan"]["consequences"])
+
+
+def test_what_another_connection_copies_than_spark_s_is_copied_without_spark(table, capsys, monkeypatch):
+    asked = list[SparkJob]()
+
+    def refuse_it(_: Readers, job: SparkJob) -> Any:
+        asked.append(job)
+        raise Stop("Spark does not start.")
+
+    monkeypatch.setattr(Readers, "run", refuse_it)
+    monkeypatch.setattr(copying, "MANY", 1)
+    table.backup.lake.delete(table.backup.source, table.data_file)
+    assert "Spark does not start." in put_back(capsys, table)["refused"]
+    theirs = Connection.objects.create(name="lake", region="us-east-1", endpoint_url=table.backup.lake.origin)
+    Plan.objects.update(connection=theirs)
+    assert put_back(capsys, table)["job"]["state"] == "succeeded"
+    assert [job.kind for job in asked] == [copy_files.KIND]
 
 
 def test_a_file_of_another_size_is_not_overwritten(table, capsys):

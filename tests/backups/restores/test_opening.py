@@ -69,7 +69,7 @@ def test_a_stop_at_any_write_leaves_nothing_that_opens_and_the_next_try_ends_it(
     put, writes = S3.put, []
 
     def stopping(self: S3, bucket: str, key: str, *words: Any, **more: Any) -> Any:
-        if len(writes) == most:
+        if 0 <= most <= len(writes):  # of several threads
             raise AwsError("ConnectionFailed", "it stopped", "", "s3:PutObject", "", key)
         writes.append(key)
         return put(self, bucket, key, *words, **more)
@@ -221,7 +221,10 @@ def test_what_lies_where_the_log_would_go_is_left_alone(table, capsys, name, say
     table.backup.lake.put(table.backup.vault, f"{to}/{LOG.removeprefix('t/')}{name}", b"{}")
     before = everything(table.backup.lake, table.backup.vault)
     assert says in apply(capsys, table)["refused"]
-    assert everything(table.backup.lake, table.backup.vault) == before
+    after = everything(table.backup.lake, table.backup.vault)
+    assert before.items() <= after.items()
+    # Commits may have been written meanwhile, without the checkpoint that a reader begins from.
+    assert not [key for key in after.keys() - before.keys() if not key.endswith(".json")]
 
 
 def test_a_reader_that_sees_something_else_fails_the_restore(table, capsys, monkeypatch):

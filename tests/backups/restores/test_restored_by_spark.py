@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backups.restores import path_contents
+from backups.restores import copying, path_contents
 from coordinator.models import CommitStore
 from dashboard.connections.models import Connection
 from lake.delta.opened_log import READ_ONLY
@@ -50,6 +50,8 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     expected, items = rows(spark_lake, uri), registrations(backup)
     before, counts = everything(backup.lake, backup.source, backup.vault), counts_of(spark_lake, uri)
     open_by(monkeypatch, spark_lake)
+    monkeypatch.setattr(copying, "MANY", 1)
+    monkeypatch.setattr(copying, "OF_A_JOB", 3)
 
     opened = restore(capsys, uri, "--instant", "--apply")
     told = restore(capsys, uri, "--apply")
