@@ -77,10 +77,11 @@ class Records(Protocol):
 
 
 class Spark(Protocol):
-    """The warm Spark, for the calls that are statements of it."""
+    """The warm Spark, for the calls that it carries out."""
 
     def run(self, job: "SparkJob") -> "SparkOutcome":
-        """Have it done; its trouble is part of the outcome. Raises SparkRefused, AwsError before Spark is asked."""
+        """Have it done; its trouble is part of the outcome, or raised as Stop. Raises SparkRefused, AwsError before
+        Spark is asked."""
 
 
 def _nothing(*_: object) -> None:
@@ -93,8 +94,8 @@ class Sending:
 
     `pause` waits about two seconds between two looks at what takes effect by and by; what it and `check_cancelled`
     raise goes through; `progress` is told how much of a long call is done. `remember` is given what was before and what
-    will be, for the audit log. `records` are None where no call of the plan changes them, and so is `spark`. `taken`
-    holds the ids of the writes that AWS took.
+    will be, for the audit log. `records` are None where no call of the plan changes them, `spark` where none is
+    to be asked. `taken` holds the ids of the writes that AWS took.
     """
 
     lake: "Lake"

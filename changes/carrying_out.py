@@ -135,7 +135,8 @@ def stopped_in_words(execution: Execution) -> str:
         return ""
     changed = told or end.result is Result.FAILED
     place = f"Stopped at call {len(execution.outcomes)} of {len(execution.calls)}" if changed else BEFORE_ANY_CHANGE
-    by_then = f" Written by then: {' '.join(told)}" if told else ""
+    before = " ".join(one for one in told if one != end.sentence)
+    by_then = f" Written by then: {before}" if before else ""
     return f"{place}: {end.sentence}{by_then}"
 
 

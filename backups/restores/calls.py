@@ -18,9 +18,10 @@ from lake.delta.opened_log import LogOpener
 from lake.points.copies import LOG
 from lake.points.reading import LogCopy, in_order_of_writing
 
-AT_ONCE = 64
+AT_ONCE, GIVEN = 64, 10_000
+"""Requests in the air, and how many of a million are given to the threads together: each that waits takes memory."""
 SMALL = 1_000_000
-"""Bytes of an object of the log that is written beside others."""
+"""Bytes of a commit that is written beside others."""
 
 One = TypeVar("One")
 Did = TypeVar("Did")
@@ -43,10 +44,11 @@ def at_once(sending: Sending, most: int, act: Callable[[One], Did], those: Seque
     """What `act` returns for each of those, so many at a time; tells of the progress, and ends where it is stopped."""
     pool = ThreadPoolExecutor(most)
     try:
-        for number, did in enumerate(pool.map(act, those), start=1):
-            sending.check_cancelled()
-            sending.progress(number, len(those))
-            yield did
+        for start in range(0, len(those), GIVEN):
+            for number, did in enumerate(pool.map(act, those[start : start + GIVEN]), start + 1):
+                sending.check_cancelled()
+                sending.progress(number, len(those))
+                yield did
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -99,9 +101,10 @@ class WriteLog(LakeCall):
         self._names_there(s3)
         written = sum([self._put(sending, name, data) for name, data in self.own])
         before, last = in_order_of_writing(self.log)
-        written += sum(at_once(sending, AT_ONCE, write, [one for one in before if one.size <= SMALL]))
+        beside = {one for one in before if one.size <= SMALL and parse_name(one.name).kind is NameKind.COMMIT}
+        written += sum(at_once(sending, AT_ONCE, write, sorted(beside)))
         # Not by `at_once`: none of these is begun before the one before it has been written.
-        for one in (*(one for one in before if one.size > SMALL), *last):
+        for one in (*(one for one in before if one not in beside), *last):
             sending.check_cancelled()
             written += write(one)
         if gone := {one.name for one in self.log} - self._names_there(s3):

@@ -164,7 +164,7 @@ class ClearStores(LakeCall):
 class RemoveLog(LakeCall):
     """Deletes the objects of the log that is there, by their ETags, once copies of all lie in `aside`.
 
-    Checkpoints and staged files go first, then the first commit, then the others: until a reader finds no table, it
+    Checkpoints and staged files go first, then the first commit, then the others: until Spark finds no table, it
     finds the one that was there. `aside` holds each object of the log below `log/`.
     """
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from backups.restores.calls import AT_ONCE, WriteLog, at_once, listed, objects
 from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
-from lake.aws.copying import Copy, copied
+from lake.aws.copying import COPY_LIMIT, Copy, copied
 from lake.aws.errors import AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
@@ -21,8 +21,10 @@ from lake.spark.jobs import copy_files
 from lake.spark.messages import SparkJob
 
 COPIED = "copied"
-MANY, OF_A_JOB = 1_000, 10_000
-"""Files that are copied by Spark where it is at hand, and how many by one of its jobs."""
+MANY = 1_000
+"""So many files are copied by Spark, where it has the keys."""
+OF_A_JOB, BYTES_OF_A_JOB = 5_000, 250 * 10**9
+"""What one of its jobs copies: far less than an hour's work, which is as long as a job and its keys last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class CopyFiles(LakeCall):
                 etags[one.path] = found.etag
             else:
                 lacking.append(one)
+        there.clear()  # which takes 600 MB for a million
         etags |= self._copied(sending, lacking)
         self._require_all(self.there(sending.lake.s3), etags)
         if not lacking:
@@ -113,18 +116,24 @@ class CopyFiles(LakeCall):
 
     def _copied(self, sending: Sending, lacking: Sequence[FileCopy]) -> Iterator[tuple[str, str]]:
         """The path of each of those, and its new ETag."""
-        if sending.spark is None or len(lacking) < MANY:
-            yield from at_once(sending, AT_ONCE, partial(self._copy_one, sending), lacking)
-            return
-        for start in range(0, len(lacking), OF_A_JOB):
-            some = lacking[start : start + OF_A_JOB]
+        by_spark = list[FileCopy]()
+        if sending.spark is not None and len(lacking) >= MANY:
+            # Of what is copied in parts, a Spark that is ended would leave the parts, which are paid for.
+            by_spark = [one for one in lacking if one.size <= COPY_LIMIT]
+            lacking = [one for one in lacking if one.size > COPY_LIMIT]
+        yield from at_once(sending, AT_ONCE, partial(self._copy_one, sending), lacking)
+        made = 0
+        for some in _jobs(by_spark):
+            sending.progress(made, len(by_spark))
             yield from zip([one.path for one in some], self._by_spark(sending, some), strict=True)
-            sending.progress(start + len(some), len(lacking))
+            made += len(some)
 
     def _by_spark(self, sending: Sending, some: Sequence[FileCopy]) -> Sequence[str]:
         owner_of, buckets = sending.lake.s3.owner_of, {self.log.backup.bucket, self.log.table.bucket}
         owners = {bucket: owner for bucket in buckets if (owner := owner_of(bucket))}
         params = {"copies": [astuple(self._copy_of(one)) for one in some], "bucket_owners": owners}
+        if not sending.taken:
+            sending.took("")  # it may have copied some by the time it fails
         told = sending.own_spark().run(SparkJob(copy_files.KIND, params)).result
         if told["failed"]:
             number, error = told["failed"]
@@ -174,6 +183,19 @@ class CopyFiles(LakeCall):
             if found is None or (found.size, found.etag) != (one.size, etags[one.path]):
                 what = "is not there" if found is None else "is not what was copied"
                 raise Stop(f"{self.log.table.below(one.path).uri} {what}: somebody changes the path.", "Occupied")
+
+
+def _jobs(files: Sequence[FileCopy]) -> Iterator[list[FileCopy]]:
+    """What one job of Spark copies after the other."""
+    some, size = list[FileCopy](), 0
+    for one in files:
+        if some and (len(some) == OF_A_JOB or size + one.size > BYTES_OF_A_JOB):
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += one.size
+    if some:
+        yield some
 
 
 def claimed_above(s3: S3, table: BucketPrefix) -> str:

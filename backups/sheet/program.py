@@ -4,7 +4,7 @@
 
 POINT is the document of a restore point, as s3://vault/lake/_levee/points/lake/orders/@41-9b1d6e0f3a7c2584.json,
 TARGET a folder where nothing is, as s3://lake/restored/orders, OPTIONS those of `aws s3 sync`. Data files come first,
-the first object of the log last: before that no engine finds a table there. What was interrupted goes on where it
+the first object of the log last: before that Spark finds no table there. What was interrupted goes on where it
 ended when it is run again.
 """
 

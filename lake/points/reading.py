@@ -230,8 +230,11 @@ def _read_version(s3: S3, point: KeptPoint, version: int, pool: ThreadPoolExecut
 
 
 def in_order_of_writing(log: Sequence[LogCopy]) -> tuple[list[LogCopy], list[LogCopy]]:
-    """The objects of a log so that no part of it opens as a table: those that are written before, in any order, and
-    those that come last, one after the other: checkpoints and the first commit, from which readers begin."""
+    """The objects of a log so that Spark opens no part of it: those that are written before, in any order, and those
+    that come last, one after the other: checkpoints and the first commit, from which it begins.
+
+    deltalake 1.6 begins from any commit that has protocol and metadata.
+    """
     before, last = list[LogCopy](), list[LogCopy]()
     for one in sorted(log):
         (last if _is_base(parse_name(one.name)) else before).append(one)

@@ -35,11 +35,13 @@ pa = lazily("pyarrow")
 parquet = lazily("pyarrow.parquet")
 
 
-def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> None:
+def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> list[str]:
     """Let what restores ask of Spark be done by this session; its answer goes through JSON, as from the worker, and its
-    errors are told as a worker's are."""
+    errors are told as a worker's are. Returns the kinds of jobs that it is asked for."""
+    asked = list[str]()
 
     def run(_: object, kind: str, params: Mapping[str, Any]) -> Any:
+        asked.append(kind)
         job = {one.KIND: one for one in (copy_files, read_table, write_once)}[kind]
         try:
             result = job.run(lake.spark, json.loads(json.dumps(params)), Report(lambda **_: None))
@@ -49,6 +51,7 @@ def open_by(monkeypatch: pytest.MonkeyPatch, lake: SparkLake) -> None:
         return decode(encode(result=result))["result"]
 
     monkeypatch.setattr(SparkPipeline, "run", run)
+    return asked
 
 
 def open_by_deltalake(monkeypatch: pytest.MonkeyPatch, backup: Backup) -> None:

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import call_command
 
 from backups.models import RestorePoint
-from backups.restores import jobs
+from backups.restores import calls, jobs
 from backups.restores.calls import OpenLog
 from backups.runs.spark_pipeline import SparkPipeline
 from lake.aws.errors import AwsError
@@ -90,6 +90,24 @@ def test_a_stop_at_any_write_leaves_nothing_that_opens_and_the_next_try_ends_it(
     assert table.rows(told["to"]) == list(range(6))
     again = apply(capsys, table)["job"]
     assert [one["outcome"] for one in again["calls"]] == ["already"]
+
+
+@pytest.mark.parametrize("small", [0, calls.SMALL])
+def test_the_checkpoint_is_not_written_where_one_of_the_commits_could_not_be(table, capsys, monkeypatch, small):
+    put, written = S3.put, list[str]()
+
+    def failing(self: S3, bucket: str, key: str, *words: Any, **more: Any) -> Any:
+        if key.endswith(f"{4:020d}.json"):
+            raise AwsError("ConnectionFailed", "it stopped", "", "s3:PutObject", "", key)
+        written.append(key[-25:])
+        return put(self, bucket, key, *words, **more)
+
+    monkeypatch.setattr(calls, "SMALL", small)
+    monkeypatch.setattr(S3, "put", failing)
+    assert apply(capsys, table)["job"]["error"]["code"] == "ConnectionFailed"
+    monkeypatch.setattr(S3, "put", put)
+    assert {*written} <= {f"{3:020d}.json", f"{5:020d}.json"}
+    assert table.rows(apply(capsys, table)["to"]) == list(range(6))
 
 
 def test_each_version_that_the_point_s_log_leads_to_opens_with_its_rows(table, capsys):

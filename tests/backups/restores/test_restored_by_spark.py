@@ -11,6 +11,7 @@ from coordinator.models import CommitStore
 from dashboard.connections.models import Connection
 from lake.delta.opened_log import READ_ONLY
 from lake.delta.uri import TableUri
+from lake.spark.jobs import copy_files
 from lake.spark.sql import delta_path
 from sandbox.coordinated import take_back_backfill
 from sandbox.ground import DELTA_COMMITS
@@ -49,7 +50,7 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     uri = backed_up(backup, spark_lake, "coordinated")
     expected, items = rows(spark_lake, uri), registrations(backup)
     before, counts = everything(backup.lake, backup.source, backup.vault), counts_of(spark_lake, uri)
-    open_by(monkeypatch, spark_lake)
+    asked = open_by(monkeypatch, spark_lake)
     monkeypatch.setattr(copying, "MANY", 1)
     monkeypatch.setattr(copying, "OF_A_JOB", 3)
 
@@ -65,6 +66,7 @@ def test_a_coordinated_table_opens_and_is_committed_to_beside_its_living_origina
     seen = opened["job"]["verified"]["spark"]
     assert {**seen, **opened["job"]["verified"]["deltalake"], "rows": len(expected)} == seen
     assert counts.items() <= seen.items()
+    assert asked.count(copy_files.KIND) > 1
     assert (seen["files_equal"], seen["vectors"] > 0) == (True, True)
     assert (told["refused"], told["job"]["state"], told["version"]) == ("", "succeeded", 5)
     assert told["job"]["verified"]["expected"]["version"] == 6  # one more, by which it left its coordinator

@@ -99,7 +99,7 @@ def test_a_file_that_goes_again_as_soon_as_it_is_written_fails_the_job_and_is_to
 
     assert (job.state, job.error_code) == ("failed", "Stopped")
     assert job.error_text.startswith("Stopped at call 1 of 3: …3.json was written and has gone again")
-    assert "Written by then: …3.json was written and has gone again" in job.error_text
+    assert job.error_text.count("has gone again") == 1
 
 
 def test_a_writer_without_a_lock_that_took_the_version_first_overtakes(console: Console, amid: Any) -> None:
