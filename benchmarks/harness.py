@@ -39,13 +39,13 @@ def compete(contestants: Mapping[str, Work], *, untimed: int = 0) -> Laps:
     return {name: done[untimed:] for name, done in laps.items()}
 
 
-def cpu_seconds() -> float:
-    """User and system seconds of this process and of all that it started, those that have ended included."""
+def cpu_seconds(pid: int | None = None) -> float:
+    """User and system seconds of a process, this one by default, and of all that it started, also what has ended."""
     fields: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
             fields[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
-    own, started = 0, [os.getpid()]
+    own, started = 0, [pid or os.getpid()]
     while started:
         parent = started.pop()
         own += sum(map(int, fields[parent][11:15]))

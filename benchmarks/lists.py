@@ -14,9 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from benchmarks.harness import ROUNDS, asked
+from benchmarks.harness import ROUNDS, asked, cpu_seconds
 
 TABLES, REQUESTS, PORT = 100_000, 40, 8151
 LISTS = (
@@ -73,7 +72,7 @@ def _gunicorn(cookie: str) -> Iterator[Callable[[], float]]:
         deadline = time.monotonic() + 60
         while not _answers(cookie) and time.monotonic() < deadline:
             time.sleep(0.2)
-        yield lambda: _cpu_seconds(server.pid)
+        yield lambda: cpu_seconds(server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -94,15 +93,6 @@ def _get(connection: http.client.HTTPConnection, address: str, cookie: str) -> i
     body = answer.read()
     assert answer.status == 200, f"{address} answered {answer.status}"
     return len(body)
-
-
-def _cpu_seconds(pid: int) -> float:
-    pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
-    ticks = 0
-    for one in pids:
-        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass

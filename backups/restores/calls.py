@@ -98,11 +98,13 @@ class WriteLog(LakeCall):
 
     def send(self, sending: Sending) -> Answer:
         s3, write = sending.lake.s3, partial(self._write, sending, self._maker())
-        self._names_there(s3)
+        there = self._names_there(s3)
         written = sum([self._put(sending, name, data) for name, data in self.own])
         before, last = in_order_of_writing(self.log)
         beside = {one for one in before if one.size <= SMALL and parse_name(one.name).kind is NameKind.COMMIT}
-        written += sum(at_once(sending, AT_ONCE, write, sorted(beside)))
+        found = {one for one in beside if one.name in there}
+        for some in (found, beside - found):  # what is there is compared before others are written
+            written += sum(at_once(sending, AT_ONCE, write, sorted(some)))
         # Not by `at_once`: none of these is begun before the one before it has been written.
         for one in (*(one for one in before if one not in beside), *last):
             sending.check_cancelled()

@@ -129,8 +129,8 @@ class CopyFiles(LakeCall):
             made += len(some)
 
     def _by_spark(self, sending: Sending, some: Sequence[FileCopy]) -> Sequence[str]:
-        owner_of, buckets = sending.lake.s3.owner_of, {self.log.backup.bucket, self.log.table.bucket}
-        owners = {bucket: owner for bucket in buckets if (owner := owner_of(bucket))}
+        """The new ETag of each of those."""
+        owners = sending.lake.s3.owners_of(self.log.backup.bucket, self.log.table.bucket)
         params = {"copies": [astuple(self._copy_of(one)) for one in some], "bucket_owners": owners}
         if not sending.taken:
             sending.took("")  # it may have copied some by the time it fails

@@ -73,8 +73,7 @@ class SparkPipeline:
         return Reconciled(**{**said, "groups": tuple(UnsafeObjects(**one) for one in said["groups"])})
 
     def prove(self, wanted: ProofWanted, roots: Sequence[str]) -> ProvenTables:
-        buckets, owner_of = {wanted.destination.bucket, wanted.source_bucket}, self._vault.s3.owner_of
-        owners = {bucket: owner for bucket in buckets if (owner := owner_of(bucket))}
+        owners = self._vault.s3.owners_of(wanted.destination.bucket, wanted.source_bucket)
         began = timezone.now().isoformat()
         params = {**asdict(wanted), "roots": list(roots), "bucket_owners": owners, "began": began}
         said = self.run("backup_prove", params)

@@ -221,6 +221,10 @@ class S3:
         """The account that has to own the bucket, "" for any."""
         return self._owners.get(bucket, "")
 
+    def owners_of(self, *buckets: str) -> dict[str, str]:
+        """The accounts of those that a certain one has to own."""
+        return {bucket: owner for bucket in buckets if (owner := self.owner_of(bucket))}
+
     def region_of(self, bucket: str) -> str:
         """The region in which the bucket last answered; that of the connection before it was asked."""
         return self._regions.get(bucket, self._region)

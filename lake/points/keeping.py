@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 
 import orjson
 
-from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
+from lake.aws.copying import Copy, copied
 from lake.aws.errors import OF_CREDENTIALS, AwsError
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
@@ -166,7 +166,7 @@ class Keeper:
                 with_tags=False,
             )
             try:
-                copy_object(self.s3, copy) if found.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
+                copied(self.s3, copy)
             except AwsError as error:
                 if not error.is_archived or origin is log.instead:
                     raise

@@ -12,7 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from lake.aws.copying import COPY_LIMIT, Copy, copy_in_parts, copy_object
+from lake.aws.copying import COPY_LIMIT, Copy, copied
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
 from lake.backup.objects import POINTS, BucketPrefix
@@ -161,7 +161,7 @@ class Topper:
             storage_class=one.storage_class,
             encryption_key=self.encryption_key,
         )
-        copy_object(self.s3, copy) if one.size <= COPY_LIMIT else copy_in_parts(self.s3, copy)
+        copied(self.s3, copy)
         with self._lock:
             self.objects += 1
 

@@ -11,6 +11,7 @@ import pytest
 from django.urls import reverse
 
 from dashboard.accounts.roles import Role
+from lake.aws import copying
 from lake.aws.access import Access, Lake, open_lake
 from lake.aws.errors import AwsError
 from lake.aws.s3 import S3
@@ -241,7 +242,7 @@ def test_a_file_that_changes_while_its_table_is_proven_leaves_it_without_a_point
 
 
 def test_a_log_that_is_copied_over_while_it_is_copied_leaves_its_table_without_a_point(copied, monkeypatch):
-    before(monkeypatch, keeping, "copy_object", lambda *_: copied.put(commit(1, add(name(2))), copied=True))
+    before(monkeypatch, keeping, "copied", lambda *_: copied.put(commit(1, add(name(2))), copied=True))
     assert keep(copied).kept == ""
 
 
@@ -250,7 +251,7 @@ def refuse_copies(monkeypatch: pytest.MonkeyPatch, code: str, *buckets: str) -> 
         if ordered.source_bucket in buckets:
             raise AwsError(code, "it said", "", "s3:CopyObject", "", "")
 
-    before(monkeypatch, keeping, "copy_object", refused)
+    before(monkeypatch, keeping, "copied", refused)
 
 
 def test_what_lies_in_an_archive_is_copied_from_the_source(copied, monkeypatch):
@@ -273,7 +274,7 @@ def test_a_file_that_the_log_names_in_full_is_an_object_without_a_path(backup):
 
 
 def test_what_one_copy_cannot_take_is_copied_in_parts(copied, monkeypatch):
-    monkeypatch.setattr(keeping, "COPY_LIMIT", 10)
+    monkeypatch.setattr(copying, "COPY_LIMIT", 10)
     assert restored(copied, keep(copied).kept) == appended(range(3))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -28,7 +29,6 @@ from lake.backup.objects import CLAIM
 from lake.delta.uri import TableUri
 from lake.points.reading import NotRestorable
 from lake.spark.jobs import copy_files
-from lake.spark.messages import SparkJob
 from sandbox.log_store_writer import LogStoreTable
 from tests.backups.points.conftest import refuse
 from tests.backups.points.test_accepted import Stores
@@ -138,20 +138,15 @@ def test_files_that_are_not_there_are_copied_and_one_of_another_etag_is_told(tab
 
 
 def test_what_another_connection_copies_than_spark_s_is_copied_without_spark(table, capsys, monkeypatch):
-    asked = list[SparkJob]()
-
-    def refuse_it(_: Readers, job: SparkJob) -> Any:
-        asked.append(job)
-        raise Stop("Spark does not start.")
-
-    monkeypatch.setattr(Readers, "run", refuse_it)
+    asked = Mock(side_effect=Stop("Spark does not start."))
+    monkeypatch.setattr(Readers, "run", asked)
     monkeypatch.setattr(copying, "MANY", 1)
     table.backup.lake.delete(table.backup.source, table.data_file)
     assert "Spark does not start." in put_back(capsys, table)["refused"]
     theirs = Connection.objects.create(name="lake", region="us-east-1", endpoint_url=table.backup.lake.origin)
     Plan.objects.update(connection=theirs)
     assert put_back(capsys, table)["job"]["state"] == "succeeded"
-    assert [job.kind for job in asked] == [copy_files.KIND]
+    assert [call.args[0].kind for call in asked.call_args_list] == [copy_files.KIND]
 
 
 def test_a_file_of_another_size_is_not_overwritten(table, capsys):
