@@ -338,7 +338,7 @@ class PlannedRestore(TypedDict):
     point: Annotated[str, "5b8a2d0e-0e0c-4b5e-9d43-6f1c2d7a9b10"]
     document: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@41-04d7a2c95be81f36.json"]
     version: Annotated[int | None, 41]
-    kind: Annotated[str, "full | in_place | instant"]
+    kind: Annotated[str, "full | in_place | instant | remove"]
     to: Annotated[str, "s3a://vault/lake/_levee/points/lake/orders/@open/41-6a0c3f5e9d1b7284"]
     aside: Annotated[str, ""]
     plan: RestorePlan | None

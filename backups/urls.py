@@ -20,6 +20,7 @@ urlpatterns = [
     path("plans/<slug:plan_name>/switch/", plans.switch, name="backup-plan-switch"),
     path("points/<uuid:point_id>/restore/", restores.start, name="backup-restore"),
     path("points/<uuid:point_id>/restore/<uuid:job_id>/", restores.plan, name="backup-restore-plan"),
+    path("points/<uuid:point_id>/restore/<uuid:job_id>/remove/", restores.remove, name="backup-remove"),
     path("runs/<uuid:run_id>/", runs.run, name="backup-run"),
     path("runs/<uuid:run_id>/failures.csv", runs.failures, name="backup-run-failures"),
     path("runs/<uuid:run_id>/approve/", runs.approve, name="backup-run-approve"),

@@ -43,7 +43,8 @@ WRITE_IN_PARTS = ("s3:PutObject", "s3:AbortMultipartUpload")
 DELETING = ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutBucketVersioning", "s3:PutLifecycleConfiguration")
 BACKING_UP, FROM_ARCHIVES = "to back up", "to restore what is archived"
 NEW_PATH, IN_PLACE = "to restore to a new path", "to put tables back in place"
-PURPOSES = (BACKING_UP, FROM_ARCHIVES, NEW_PATH, IN_PLACE)
+REMOVING = "to remove restored copies"
+PURPOSES = (BACKING_UP, FROM_ARCHIVES, NEW_PATH, REMOVING, IN_PLACE)
 """What a policy is for; the later ones stand beside the first."""
 
 Statement = dict[str, Any]
@@ -286,6 +287,7 @@ def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
     yield replace(archives, purpose=FROM_ARCHIVES)
     why = f"In addition to backing up: write below {RESTORED} of the source's bucket, where restores go by default."
     yield from _ways_to_write(names, NEW_PATH, "restore", why, _new_path(names))
+    yield from _to_remove(names)
     why = "In addition to backing up: overwrite objects where tables are. Attach it only while one is put back."
     yield from _ways_to_write(names, IN_PLACE, "restore-in-place", why, _in_place(names))
     spark = [_allow("SparkWritesLogs", (*WRITE_IN_PARTS, "s3:DeleteObject"), *_logs(names))]
@@ -294,6 +296,18 @@ def _to_restore(names: PlanNames) -> Iterator[PolicyDocument]:
     why = "Spark writes a commit as the source's connection. Its own permissions have what commit stores need for that."
     title = "Spark writes to a table put back"
     yield replace(_document("restore-spark", title, why, "source", "identity", "", *spark), purpose=IN_PLACE)
+
+
+def _to_remove(names: PlanNames) -> Iterator[PolicyDocument]:
+    place = names.object_arn(BucketPrefix(names.source.bucket, RESTORED))
+    delete = _allow("RemoveRestored", ("s3:DeleteObject",), place)
+    why = f"In addition to restoring to a new path: delete what lies below {RESTORED}. Attach it only for that time."
+    own = _document("levee-remove", "Levee removes restored copies", why, "vault", "identity", "", delete)
+    yield replace(own, purpose=REMOVING)
+    title, why = "Policy of the source, to remove copies", f"Lets the backup account delete what lies below {RESTORED}."
+    let_in = delete | {"Principal": {"AWS": [names.vault_principal]}}
+    of_bucket = _document("remove-bucket", title, why, "source", "bucket", names.source.bucket, let_in)
+    yield replace(of_bucket, purpose=REMOVING)
 
 
 def _ways_to_write(

@@ -1,7 +1,7 @@
 """A restore as its page shows it and its command prints it, from what jobs have stored."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,8 +9,20 @@ from django.urls import reverse
 
 from backups.contract import PlannedRestore, RestoreJob, RestorePlan, TableRestoreJson, Verified, Ways
 from backups.models import RestorePoint
-from backups.restores.actions import PlanRestoreParams, PlanRestoreResult, RestoreKind, RestoreResult, kind_of
+from backups.restores.actions import (
+    PLAN_KIND,
+    REMOVE_KIND,
+    PlanRestoreParams,
+    PlanRestoreResult,
+    RestoreKind,
+    RestoreResult,
+    kind_of,
+    subject_of,
+    target_at,
+)
+from backups.restores.many import PLAN_MANY_KIND, tables_of
 from backups.restores.planning import title_of
+from changes.asking import led_to
 from changes.commands import job_document
 from changes.pages import PlanPage
 from dashboard.jobs.models import Job, JobState
@@ -24,6 +36,8 @@ FACTS = {
     "vectors": "Deletion vectors",
 }
 """What a page says of a restored table, by the names of the facts in the JSON."""
+MOST_PLANS = 200
+"""Plans of many restores that are looked through for one path, the newest first."""
 EACH_FILE = "Each file: place, size, partition values, deletion vector"
 
 
@@ -38,10 +52,12 @@ class ReadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRestorePage(PlanPage):
-    """The page of a plan to restore a version, and of what came of it."""
+    """The page of a plan to restore a version, or to remove a copy, and of what came of it. `removal` is the last job
+    that was to remove what it restored to a path of its own, None before."""
 
     told: PlanRestoreResult
     kind: RestoreKind
+    removal: Job | None
 
     @property
     def is_open(self) -> bool:
@@ -52,10 +68,21 @@ class TableRestorePage(PlanPage):
         return self.kind == "in_place"
 
     @property
-    def removal(self) -> str:
-        """What removes what the plan writes; "" before there is a plan."""
+    def by_hand(self) -> str:
+        """What removes the folder of what is open in the backup; "" before there is a plan."""
         to = self.told.get("to", "").replace("s3a://", "s3://", 1)
         return shlex.join(["aws", "s3", "rm", "--recursive", f"{to}/"]) if to else ""
+
+    @property
+    def is_removed(self) -> bool:
+        return self.removal is not None and self.removal.state == JobState.SUCCEEDED
+
+    @property
+    def can_be_removed(self) -> bool:
+        """Whether what this plan has written to a path of its own may be there yet."""
+        restored = self.led_to
+        is_over = self.kind == "full" and restored is not None and restored.is_finished
+        return is_over and not self.told.get("archived") and not self.is_removed
 
     @property
     def written_version(self) -> int:
@@ -76,7 +103,8 @@ class TableRestorePage(PlanPage):
     def outcome(self) -> RestoreResult | None:
         """What the job has proven that this plan led to; None before, and where it only asked S3."""
         done = self.led_to
-        return done.result if done and done.state == JobState.SUCCEEDED and not self.told.get("archived") else None
+        is_restored = self.kind != "remove" and not self.told.get("archived")
+        return done.result if is_restored and done and done.state == JobState.SUCCEEDED else None
 
     @property
     def rows(self) -> list[ReadRow]:
@@ -102,29 +130,52 @@ def _number(value: int | None, absent: str = "Not read") -> str:
 
 def restore_page(point: RestorePoint, job: Job) -> TableRestorePage:
     result: PlanRestoreResult = job.result
-    name = TableUri.parse(point.table).name
+    subject = subject_of(job.params, point.table)
     return TableRestorePage(
         job=job,
         plan=result.get("plan"),
         refusal=result.get("refusal"),
         command=command_line(point, job.params),
-        name=name,
-        place=point.table,
+        name=TableUri.parse(subject).name,
+        place=subject,
         back=reverse("backup-restore", args=[point.pk]),
         called=title_of(None, kind_of(job.params)),
         told=result,
         kind=kind_of(job.params),
+        removal=_removal(job),
     )
 
 
+def _removal(job: Job) -> Job | None:
+    restored = led_to(job, job.result.get("plan")) if kind_of(job.params) == "full" else None
+    if restored is None or restored.finished_at is None:
+        return None
+    removals = Job.objects.filter(kind=REMOVE_KIND, target_id=target_at("remove", job.result["to"]).id)
+    return removals.filter(created_at__gt=restored.finished_at).order_by("-created_at").first()
+
+
 def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
-    words = ["levee", "restore", str(point.pk)]
-    to = params.get("to")
+    words, to = ["levee", "restore", str(point.pk)], params.get("to")
+    if params.get("removes"):
+        return shlex.join(["levee", "restore", str(to), "--remove", "--apply"])
     in_place = ["--in-place", "--confirm", TableUri.parse(point.table).name] if params.get("in_place") else []
     words += in_place or (["--instant"] if to is None else ["--to", to] if to else [])
     words += ["--version", str(params["version"])] if params["version"] is not None else []
     words += ["--at", params["moment"]] if params["moment"] else []
     return shlex.join([*words, "--apply"])
+
+
+def restored_at(uri: str) -> tuple[str, PlanRestoreResult] | None:
+    """What was last restored to a path of its own, or begun to be: its point by primary key, and its plan."""
+    of_one = Job.objects.filter(kind=PLAN_KIND, result__to=uri)
+    of_many = Job.objects.filter(kind=PLAN_MANY_KIND).order_by("-created_at")[:MOST_PLANS]
+    for job in sorted([*of_one, *of_many], key=lambda job: job.created_at, reverse=True):
+        if kind_of(job.params) == "full" and led_to(job, job.result.get("plan")):
+            rows: Iterable[PlanRestoreResult] = tables_of(job) if job.kind == PLAN_MANY_KIND else [job.result]
+            for one in rows:
+                if one["to"] == uri:
+                    return {**job.params, **one}["point"], one  # of many tables each row has its own
+    return None
 
 
 def restore_document(point: RestorePoint, planned: Job, job: Job | None = None) -> TableRestoreJson:

@@ -21,25 +21,34 @@ from lake.delta.uri import TableUri
 PLAN_KIND = "plan-restore"
 RESTORE_KIND = "restore-table"
 ASK_KIND = "ask-archive"
+REMOVE_KIND = "remove-restored"
 IN_PLACE = "backup.restore-in-place"
 """The verb of what may take versions out of a table."""
-RestoreKind = Literal["instant", "full", "in_place"]
+REMOVE, REMOVE_LOSING = "backup.remove-restored", "backup.remove-losing"
+"""The verbs of what removes a restored copy, and of what does so without a proof that the backup has all its bytes."""
+RestoreKind = Literal["instant", "full", "in_place", "remove"]
+_ONE_AT_A_TIME: dict[RestoreKind, str] = {"in_place": "table-in-place", "remove": "restored-copy"}
+"""Types of targets that are known by their path, whichever point is restored there."""
 
 
 class PlanRestoreParams(TypedDict):
     """The point, and which version: the one of a number, the newest at a moment, or the point's own. `to` is the path
     that it is restored to, "" for one beside the original's; None, or absent in older jobs, where it is opened in
-    place. `in_place`: it is put back where the table is, or was."""
+    place. `in_place`: it is put back where the table is, or was. `removes`: what was restored to `to` by this document
+    of a point is removed."""
 
     point: str
     version: int | None
     moment: str | None
     to: NotRequired[str | None]
     in_place: NotRequired[bool]
+    removes: NotRequired[str]
 
 
 def kind_of(params: PlanRestoreParams) -> RestoreKind:
     """The word by which the JSON tells what is restored where."""
+    if params.get("removes"):
+        return "remove"
     if params.get("in_place"):
         return "in_place"
     return "instant" if params.get("to") is None else "full"
@@ -49,7 +58,7 @@ class PlanRestoreResult(PlannedResult, total=False):
     """`document` is the one of the point that leads to `version`; `to` is where that is to open. The plan writes so
     many `objects` of about `size` bytes, for `usd`, in about `seconds`, None where nothing like it was done yet. What
     stands there goes to `aside`, "" for nothing. Where some are `archived`, it asks S3 for these alone: they are the
-    `objects`, of so many bytes."""
+    `objects`, of so many bytes. A plan that removes a copy removes them."""
 
     document: str
     version: int
@@ -96,15 +105,19 @@ def plan_restore(
     params = PlanRestoreParams(point=str(point.pk), version=version, moment=asked, to=to)
     if in_place:
         params |= {"to": point.table, "in_place": True}
-    job = ask(
-        actor,
-        PLAN_KIND,
-        f"Plan to {'open' if to is None else 'restore'} {point.table}"[:200],
-        here=here,
-        connection=point.plan.vault_connection,
-        target=target_of(point),
-        params=params,
-    )
+    return _planned(actor, f"Plan to {'open' if to is None else 'restore'} {point.table}", point, params, here=here)
+
+
+def plan_removal(actor: Actor, point: RestorePoint, restored: PlanRestoreResult, *, here: bool = False) -> Job:
+    """Plan to remove what this plan has restored to a path of its own; changes nothing. Raises as `plan_restore`."""
+    removes, version, to = restored["document"], restored["version"], restored["to"]
+    params = PlanRestoreParams(point=str(point.pk), version=version, moment=None, to=to, removes=removes)
+    return _planned(actor, f"Plan to remove {to}", point, params, here=here)
+
+
+def _planned(actor: Actor, title: str, point: RestorePoint, params: PlanRestoreParams, *, here: bool) -> Job:
+    connection, target = point.plan.vault_connection, target_of(point)
+    job = ask(actor, PLAN_KIND, title[:200], here=here, connection=connection, target=target, params=params)
     if job.params != params:
         raise JobBusy(job)
     return job
@@ -123,7 +136,7 @@ def restore(
     """Carry out what this job planned, with this digest; the same plan confirmed twice is one job. Raises NotAllowed,
     ChangeRefused, and JobBusy while another version of the point is being restored. A refusal is in the audit log.
 
-    What is written to the bucket of the original has to be allowed on its connection too."""
+    What is written to the bucket of the original, or removed there, has to be allowed on its connection too."""
     result: PlanRestoreResult = planned.result
     verb = verb_of(planned.params)
     params = {"document": result.get("document", ""), "version": result.get("version"), "moment": None}
@@ -132,23 +145,34 @@ def restore(
         if (source := source_written_to(point, to)) is not None:
             with permitted(actor, verb, target_of(point), source):
                 pass  # a refusal is raised, and in the audit log
-    name = TableUri.parse(planned.target_label).name
-    kind = ASK_KIND if result.get("archived") else RESTORE_KIND
-    wanted = WantedChange(planned, kind, verb, name, losing_verb=verb, params=params, target=_locked(planned))
+    name, losing = TableUri.parse(subject_of(planned.params, planned.target_label)).name, verb
+    job_kind = ASK_KIND if result.get("archived") else RESTORE_KIND
+    if kind_of(planned.params) == "remove":
+        job_kind, losing = REMOVE_KIND, REMOVE_LOSING
+    wanted = WantedChange(planned, job_kind, verb, name, losing_verb=losing, params=params, target=_locked(planned))
     shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 
 
 def _locked(planned: Job) -> Target | None:
-    """What only one restore at a time may be about: in place the table, whichever point it comes from; None for the
-    point."""
-    if kind_of(planned.params) != "in_place":
-        return None
-    return Target("table-in-place", str(uuid5(NAMESPACE_URL, planned.target_label)), planned.target_label)
+    """What only one change at a time may be about: in place the table, whichever point it comes from, and a copy that
+    is removed; None for the point."""
+    kind = kind_of(planned.params)
+    return target_at(kind, subject_of(planned.params, planned.target_label)) if kind in _ONE_AT_A_TIME else None
+
+
+def target_at(kind: RestoreKind, uri: str) -> Target:
+    return Target(_ONE_AT_A_TIME[kind], str(uuid5(NAMESPACE_URL, uri)), uri)
+
+
+def subject_of(params: PlanRestoreParams, table: str) -> str:
+    """The URI of the table that is changed: that of the point, or the copy that is removed."""
+    return str(params.get("to")) if kind_of(params) == "remove" else table
 
 
 def verb_of(params: PlanRestoreParams) -> str:
-    return IN_PLACE if kind_of(params) == "in_place" else "backup.restore"
+    verbs: dict[RestoreKind, str] = {"in_place": IN_PLACE, "remove": REMOVE}
+    return verbs.get(kind_of(params), "backup.restore")
 
 
 def source_written_to(point: RestorePoint, to: str) -> Connection | None:

@@ -3,7 +3,7 @@
 Each may be sent twice, and each is refused where a writer has come between.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -196,22 +196,34 @@ class RemoveLog(LakeCall):
                 raise Stop(f"{LOG}{name} was written by now: {MOVED} Nothing was removed.", "Moved")
             if name not in kept or kept[name].size != one.size:
                 raise Stop(f"{LOG}{name} is not set aside. Nothing was removed.", "NotKept")
-        commits = sorted(name for name in there if parse_name(name).kind is NameKind.COMMIT)
-        for part in (there.keys() - commits, commits[:1], commits[1:]):
-            for _ in at_once(sending, AT_ONCE, partial(self._delete, sending), [there[name] for name in part]):
-                pass
+        delete_log(sending, self.table.bucket, there, MOVED)
         said = f"{objects(len(there))} removed; copies lie in {self.aside.uri}."
         return done(said) if there else already("The log had been removed already.")
 
-    def _delete(self, sending: Sending, one: ObjectSummary) -> None:
+
+def delete_log(sending: Sending, bucket: str, log: Mapping[str, ObjectSummary], moved: str) -> None:
+    """Delete the objects of a log, by their names there, in the order of `RemoveLog`. Raises Stop as `delete_each`."""
+    commits = sorted(name for name in log if parse_name(name).kind is NameKind.COMMIT)
+    for part in (log.keys() - commits, commits[:1], commits[1:]):
+        delete_each(sending, bucket, [log[name] for name in part], moved)
+
+
+def delete_each(sending: Sending, bucket: str, those: Sequence[ObjectSummary], moved: str) -> None:
+    """Delete objects of a bucket, many at a time. Raises Stop where one has another ETag by now; `moved` says what to
+    do."""
+
+    def delete(one: ObjectSummary) -> None:
         try:
-            sending.lake.s3.delete(self.table.bucket, one.key, etag=one.etag)
+            sending.lake.s3.delete(bucket, one.key, etag=one.etag)
         except AwsError as error:
             if error.is_condition_failed:
-                raise Stop(f"s3a://{self.table.bucket}/{one.key} was written by now: {MOVED}", "Moved") from error
+                raise Stop(f"s3a://{bucket}/{one.key} was written by now: {moved}", "Moved") from error
             raise
         if not sending.taken:  # of many thousand objects one request is kept
             sending.took("")
+
+    for _ in at_once(sending, AT_ONCE, delete, those):
+        pass
 
 
 def _as_read(item: Mapping[str, Any], key: str, *names: str) -> tuple[str, dict[str, Any]]:

@@ -18,6 +18,9 @@ from backups.restores.actions import (
     ASK_KIND,
     IN_PLACE,
     PLAN_KIND,
+    REMOVE,
+    REMOVE_KIND,
+    REMOVE_LOSING,
     RESTORE_KIND,
     PlanRestoreParams,
     PlanRestoreResult,
@@ -25,6 +28,7 @@ from backups.restores.actions import (
     RestoreResult,
     kind_of,
     source_written_to,
+    subject_of,
 )
 from backups.restores.archived import KEPT_DAYS, asked_by, asking_first
 from backups.restores.calls import WriteLog, objects
@@ -34,6 +38,7 @@ from backups.restores.in_place import log_store_of, plan_in_place
 from backups.restores.path_contents import require_paused, what_stands
 from backups.restores.planning import Keys, detached, opened_at, plan_opening, plan_restoring, refused
 from backups.restores.readers import BY_DELTALAKE, BY_SPARK, WRITE, Readers
+from backups.restores.removing import RemoveCopy, plan_removing
 from backups.restores.targets import require_free, target_named
 from backups.restores.verification import Expected
 from backups.runs.prices import lines, retrieval
@@ -50,7 +55,7 @@ from changes.carrying_out import (
 from changes.documents import planned_in_words, planned_result
 from changes.gate import BEFORE_ANY_CHANGE, check_writable, connection_of
 from changes.plan import ChangePlan
-from dashboard.connections.accepted import LeftBehind, forget_commits, left_behind
+from dashboard.connections.accepted import LeftBehind, forget_commits, forget_table, left_behind
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
@@ -111,7 +116,7 @@ def planned(lake: Lake, point: RestorePoint, params: PlanRestoreParams, job: Job
     else:
         made = planned_result(plan, read_at, lake.requests.total)
         return cast("PlanRestoreResult", {**made, **_told(job, point, found, plan, to)})
-    said = refused(point.table, reason, kind_of(params), version)
+    said = refused(subject_of(params, point.table), reason, kind_of(params), version)
     return cast("PlanRestoreResult", planned_result(said, read_at, lake.requests.total))
 
 
@@ -164,6 +169,26 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
         return said
 
 
+@job_kind(REMOVE_KIND, queue="aws", verb=REMOVE)
+def remove_restored(context: JobContext, params: RestoreParams) -> str:
+    """Remove what was restored to a path, as it was planned, and let go of what Levee knows of that table."""
+    point, to = _point(params["point"]), TableUri.parse(subject_of(params, ""))
+    check_writable(source_written_to(point, to.s3a))
+    context.result({"shown_at": reverse("backup-restore-plan", args=[params["point"], params["planned_by"]])})
+    with lake_to_change(context) as lake:
+        with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
+            found, plan, _ = _planned_again(lake, point, params, pool)
+            check_shown(plan, params["digest"])
+            check_danger(context, params, plan, to.name, REMOVE_LOSING)
+            step.then = tuple(call.says for call in plan.calls)
+        sending = Sending(lake, check_cancelled=context.check_cancelled, progress=context.progress)
+        execution = carry_out(context, plan, Snapshots(plan, {"point": found.point.uri}), sending)
+    if execution.end is not None:
+        raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
+    forget_table(to)
+    return execution.outcomes[-1].sentence
+
+
 def _require_clearing(plan: ChangePlan, sending: Sending, kept: Snapshots) -> None:
     """Raises JobFailed where commit stores may not be cleared."""
     try:
@@ -195,7 +220,7 @@ def _point(pk: str) -> RestorePoint:
 
 def _wanted(lake: Lake, point: RestorePoint, params: PlanRestoreParams) -> tuple[KeptPoint, int]:
     """The point that leads to what was asked for, and its version. Raises NotRestorable."""
-    kept, version = read_point(lake.s3, point.proof), params["version"]
+    kept, version = read_point(lake.s3, params.get("removes", point.proof)), params["version"]
     if params["moment"]:
         version = version_at(kept, datetime.fromisoformat(params["moment"]), point.holds_until)
     version = kept.document["version"] if version is None else version
@@ -222,6 +247,8 @@ def _target(lake: Lake, point: RestorePoint, found: RestorableVersion, params: P
     if kind == "in_place":
         return TableUri("s3a", found.point.source.bucket, found.point.source.prefix)
     to = target_named(named, found.point, found.state.version)
+    if kind == "remove":
+        return to
     try:
         require_free(lake.s3, to, found.point)
     except AwsError as error:
@@ -243,19 +270,25 @@ def _plan(
         return asking_first(lake.s3, found, made, needed, plan.encryption_key, timezone.now())
     if kind_of(params) == "in_place":
         return _plan_in_place(lake, point, found, to)
+    if kind_of(params) == "remove":
+        return plan_removing(lake.s3, found, to, _keys_at(point, found, to))
     entries = LeftBehind()
     for connection in {plan.connection, plan.vault_connection}:
         with open_lake(lake_access(connection)) as theirs:
             entries = entries.and_also(left_behind(connection, theirs, to))
-    is_with_source = to.bucket == found.point.source.bucket
-    keys = Keys(plan.encryption_key, plan.source_key if is_with_source else "")
-    made = plan_restoring(found, to, keys, entries)
+    made = plan_restoring(found, to, _keys_at(point, found, to), entries)
     copying = (call for call in made.calls if isinstance(call, CopyFiles))
     try:
         needed = [one for call in copying for one in call.needed(lake.s3)]
     except Stop as reason:
         raise NotRestorable(str(reason)) from reason
     return asking_first(lake.s3, found, made, needed, plan.encryption_key, timezone.now())
+
+
+def _keys_at(point: RestorePoint, found: RestorableVersion, to: TableUri) -> Keys:
+    """The keys of a version that is restored to a path."""
+    is_with_source = to.bucket == found.point.source.bucket
+    return Keys(point.plan.encryption_key, point.plan.source_key if is_with_source else "")
 
 
 def _plan_in_place(lake: Lake, point: RestorePoint, found: RestorableVersion, to: TableUri) -> ChangePlan:
@@ -297,7 +330,7 @@ def _table(found: RestorableVersion, to: TableUri | None) -> str:
 
 def _with_what_may_lack(plan: ChangePlan, point: RestorePoint) -> ChangePlan:
     """The plan to restore the newest version of a point, with what that says where later commits are not in it."""
-    if plan.version != point.version or point.accepted_version == point.version:
+    if plan.kind == REMOVE_KIND or plan.version != point.version or point.accepted_version == point.version:
         return plan
     said = f"Later commits may be missing, by the proof of {point.proven_at:%Y-%m-%d %H:%M} UTC: {point.sentence}"
     return replace(plan, consequences=(plan.consequences[0], said, *plan.consequences[1:]))
@@ -306,7 +339,8 @@ def _with_what_may_lack(plan: ChangePlan, point: RestorePoint) -> ChangePlan:
 def _told(
     job: Job, point: RestorePoint, found: RestorableVersion, plan: ChangePlan, to: TableUri | None
 ) -> PlanRestoreResult:
-    asked, copying = asked_by(plan), [call for call in plan.calls if isinstance(call, CopyFiles)]
+    asked, removed = asked_by(plan), [call for call in plan.calls if isinstance(call, RemoveCopy)]
+    copying = [call for call in plan.calls if isinstance(call, CopyFiles)]
     files = [one for call in copying for one in call.lacking]
     large = [one.size for one in files if one.size > COPY_LIMIT]
     own = sum(bool(call.claim) for call in copying)  # and the commit off a coordinator
@@ -326,6 +360,8 @@ def _told(
         number, size = sum(len(call.files) for call in asked), sum(call.size for call in asked)
         of_each = (retrieval(prices, one.storage_class, len(one.files), one.size, KEPT_DAYS) for one in asked)
         usd = sum(of_each, Decimal(0)).quantize(Decimal("0.000001"))
+    for call in removed:
+        number, size, usd = len(call.there), call.size, Decimal(0)
     return {
         "document": found.point.uri,
         "version": found.state.version,
@@ -335,7 +371,7 @@ def _told(
         "size": size,
         "aside": next((call.log.table.uri for call in copying if isinstance(call, SetAside)), ""),
         "usd": str(usd),
-        "seconds": None if asked else _likely_seconds(job, point, None if to is None else len(files)),
+        "seconds": None if asked or removed else _likely_seconds(job, point, None if to is None else len(files)),
     }
 
 

@@ -71,21 +71,27 @@ def plan_restoring(found: RestorableVersion, to: TableUri, keys: Keys, left_behi
             f"The log store {left_behind.log_stores[0]} has entries of {to.s3a}, of a table that was there before: its "
             "writers would go by them. Choose another path, or remove the entries first."
         )
-    state, table = found.state, BucketPrefix(to.bucket, f"{to.key}/")
+    copying = copying_to(found, to, keys)
+    title, said = title_of(found.state.version, "full"), _of_restoring(found, to, left_behind)
+    return plan_of(found, title, (copying, copying.log), said)
+
+
+def copying_to(found: RestorableVersion, to: TableUri, keys: Keys) -> CopyFiles:
+    """What copies a version's files to a path; its `log` is what leads to them. Raises NotRestorable."""
     log = WriteLog(
         backup=found.point.place,
-        table=table,
+        table=BucketPrefix(to.bucket, f"{to.key}/"),
         log=found.log,
         own=detached(found),
         after=restored_version(found) + 1,
         encryption_key=keys.restored,
         backup_key=keys.backup,
     )
-    calls = (CopyFiles(files=found.files, claim=_claim(found, to), log=log), log)
-    return plan_of(found, title_of(state.version, "full"), calls, _of_restoring(found, to, left_behind))
+    return CopyFiles(files=found.files, claim=_claim(found, to), log=log)
 
 
 def refused(table: str, reason: str, kind: RestoreKind, version: int | None = None) -> Refusal:
+    reason = f"Nothing is removed. {reason}" if kind == "remove" else reason
     return Refusal(RESTORE_KIND, table, reason, title=title_of(version, kind), version=version)
 
 
@@ -95,6 +101,7 @@ def title_of(version: int | None, kind: RestoreKind) -> str:
         "instant": f"Open {what} in the backup",
         "full": f"Restore {what} to a new path",
         "in_place": f"Put {what} back in place",
+        "remove": f"Remove the restored copy{'' if version is None else f' of {what}'}",
     }
     return titles[kind]
 

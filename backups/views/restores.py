@@ -6,15 +6,15 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from backups.lookup import moment_named
 from backups.models import Plan, RestorePoint
 from backups.queries.many_restores import offered_moment, tables_restore_page
-from backups.queries.restores import restore_page
+from backups.queries.restores import TableRestorePage, restore_page
 from backups.restores import actions, many
 from changes.pages import Confirmed, confirmed, plan_page
 from dashboard.accounts.actor import Actor
@@ -29,6 +29,7 @@ from lake.backup.objects import RESTORED
 from lake.delta.uri import TableUri
 
 TEMPLATE = "backups/restore_plan.html"
+REMOVAL_TEMPLATE = "backups/removal_plan.html"
 MANY_TEMPLATE = "backups/restore_many_plan.html"
 _MOST_DIGITS = 18
 _LONGEST_URI = 1_100
@@ -63,22 +64,43 @@ def start(request: HttpRequest, point_id: UUID) -> HttpResponse:
 def plan(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
     """Show one plan, or what came of it; POST carries it out if what was shown is still what a fresh plan says."""
     point, actor = _point(request, point_id), Actor.from_request(request)
-    jobs = seen(request, Job).filter(kind=actions.PLAN_KIND, target_id=str(point.pk)).select_related("connection")
-    page = restore_page(point, get_object_or_404(jobs, pk=job_id))
+    page = _page(request, point, job_id)
+    template = REMOVAL_TEMPLATE if page.kind == "remove" else TEMPLATE
     connection = point.plan.vault_connection
     source = None if page.is_open else actions.source_written_to(point, page.told.get("to", ""))
     needed = [one for one in (connection, source) if one]
-    verb = actions.verb_of(page.job.params)
+    can_lose = page.kind == "remove" and page.plan and page.plan["can_lose"]
+    verb = actions.REMOVE_LOSING if can_lose else actions.verb_of(page.job.params)
     context = {
         "point": point,
         "address": reverse("backup-restore-plan", args=[point.pk, job_id]),
         "why_not": _why_not(actor, verb, needed),
     }
     if request.method == "POST":
-        return confirmed(request, TEMPLATE, page, context, partial(_restore, actor, point, page.job))
+        return confirmed(request, template, page, context, partial(_restore, actor, point, page.job))
     if page.outcome:
-        return render(request, "backups/restored.html", {"page": page, "point": point})
-    return plan_page(request, TEMPLATE, page, context)
+        context["why_not"] = "" if actor.may("backup.prove", connection) else "Needs the operator role."
+        return render(request, "backups/restored.html", {"page": page, **context})
+    return plan_page(request, template, page, context)
+
+
+@require_POST
+def remove(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
+    """Have the removal planned of what a plan has restored, then show the plan; or the job that has to end before."""
+    point = _point(request, point_id)
+    page = _page(request, point, job_id)
+    if not page.can_be_removed:
+        raise Http404
+    try:
+        job = actions.plan_removal(Actor.from_request(request), point, page.told)
+    except JobBusy as busy:
+        return SeeOther(reverse("job", args=[busy.job.pk]))
+    return SeeOther(reverse("backup-restore-plan", args=[point.pk, job.pk]))
+
+
+def _page(request: HttpRequest, point: RestorePoint, job_id: UUID) -> TableRestorePage:
+    jobs = seen(request, Job).filter(kind=actions.PLAN_KIND, target_id=str(point.pk)).select_related("connection")
+    return restore_page(point, get_object_or_404(jobs, pk=job_id))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

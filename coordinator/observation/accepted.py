@@ -187,4 +187,9 @@ def forget(uri: TableUri) -> None:
                 abandon_commits(table, [*named, *((one.version, "") for one in some)], timezone.now())
 
 
-register(read_accepted, left_at, forget, ahead)
+def forget_table(uri: TableUri) -> None:
+    """Give up the tables at a path, with all that is stored of them."""
+    DeltaTable.objects.filter(bucket=uri.bucket, prefix=uri.key).delete()
+
+
+register(read_accepted, left_at, forget, ahead, forget_table)

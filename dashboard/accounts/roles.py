@@ -42,6 +42,8 @@ PERMISSIONS: dict[str, Role] = {
     "alert.acknowledge": Role.OPERATOR,
     "alert.manage": Role.ADMIN,
     "backup.plan": Role.ADMIN,
+    "backup.remove-losing": Role.ADMIN,
+    "backup.remove-restored": Role.OPERATOR,
     "backup.preflight": Role.OPERATOR,
     "backup.prove": Role.OPERATOR,
     "backup.restore": Role.OPERATOR,
@@ -68,6 +70,7 @@ NEEDS_FRESH_SIGN_IN = frozenset(
         "alert.manage",
         "backup.plan",
         "backup.approve",
+        "backup.remove-losing",
         "backup.restore-in-place",
     }
 )

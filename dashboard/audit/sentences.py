@@ -29,6 +29,8 @@ ACTS = {
     "backup.preflight": "Check the permissions of the backup plan",
     "backup.prove": "Prove what can be restored from",
     "backup.reject": "Reject the backup",
+    "backup.remove-losing": "Remove, at a risk of loss, what was restored:",
+    "backup.remove-restored": "Remove what was restored:",
     "backup.restore": "Restore",
     "backup.restore-in-place": "Restore in place",
     "backup.run": "Run the backup",

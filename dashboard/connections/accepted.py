@@ -42,17 +42,20 @@ AheadOf = Callable[[Connection, str], Mapping[str, int]]
 _readers: list[ReaderOf] = []
 _left: list[LeftOf] = []
 _forget: list[Forget] = []
+_forget_table: list[Forget] = []
 _ahead: list[AheadOf] = []
 in_modules = AtNeed()
 
 
-def register(reader: ReaderOf, left: LeftOf, forget: Forget, ahead: AheadOf) -> None:
+def register(reader: ReaderOf, left: LeftOf, forget: Forget, ahead: AheadOf, forget_table: Forget) -> None:
     """Add what reads the commit stores of a connection for the tables of a bucket, what finds all that they have of a
-    path, what lets go of the commits that were seen there, and what names the tables that are ahead of their logs."""
+    path, what lets go of the commits that were seen there, what names the tables that are ahead of their logs, and what
+    lets go of a table."""
     _readers.append(reader)
     _left.append(left)
     _forget.append(forget)
     _ahead.append(ahead)
+    _forget_table.append(forget_table)
 
 
 def accepted_reader(connection: Connection, lake: "Lake", bucket: str) -> ReadAccepted | None:
@@ -77,4 +80,11 @@ def forget_commits(uri: TableUri) -> None:
     """Let go of the commits that looks have seen at a path: the log that is there now was put there on purpose."""
     in_modules.load()
     for forget in _forget:
+        forget(uri)
+
+
+def forget_table(uri: TableUri) -> None:
+    """Let go of the table at a path, which was removed on purpose: it has not vanished."""
+    in_modules.load()
+    for forget in _forget_table:
         forget(uri)

@@ -149,6 +149,7 @@ RULES = {
     "backup-plan-switch": Rule(N, A, fresh=True),
     "backup-restore": Rule(V, O),
     "backup-restore-plan": Rule(V, O, changes=True),
+    "backup-remove": Rule(N, O),
     "backup-run": Rule(V, N),
     "backup-run-failures": Rule(V, N),
     "backup-run-approve": Rule(N, O, changes=True, fresh=True),

@@ -175,6 +175,7 @@ class World:
         target = {"target_type": "restore-point", "target_id": str(self.point.pk), "target_label": self.table.uri}
         planned = job("succeeded", kind="plan-restore", connection=self.connection, params=params, **target)
         self.jobs["backup-restore-plan"] = planned
+        self._make_copy(target)
         params = {"plan": self.plan.pk, "moment": None, "to": None, "tables": ""}
         target = {"target_type": "plan", "target_id": str(self.plan.pk), "target_label": "nightly"}
         planned = job("succeeded", kind="plan-restores", connection=self.connection, params=params, **target)
@@ -188,6 +189,17 @@ class World:
             "backup-run-approve": waiting,
             "backup-run-reject": waiting,
         }
+
+    def _make_copy(self, target: dict[str, str]) -> None:
+        """A version that was restored to a path of its own."""
+        copy = {"point": str(self.point.pk), "version": 41, "to": "s3a://lake/restored/orders"}
+        restored = {"document": "s3a://vault/point.json", "version": 41, "to": copy["to"], "archived": 0}
+        result = {**restored, "plan": DIGEST}
+        params, own = {**copy, "moment": None}, {"connection": self.connection, **target}
+        planned = job("succeeded", kind="plan-restore", params=params, result=result, **own)
+        key = f"plan:{planned.pk}:{DIGEST['digest']}"
+        job("succeeded", kind="restore-table", params=params, idempotency_key=key, finished_at=timezone.now(), **own)
+        self.jobs["backup-remove"] = planned
 
     def _make_alerts(self) -> None:
         self.rule = Rule.objects.create(kind=FINDING.name, name="Sales", threshold=5, prefix="s3a://lake/sales/")

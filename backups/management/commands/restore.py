@@ -12,8 +12,8 @@ from backups.contract import RestoreJob, TableRestoreJson, TablesRestoreJson
 from backups.lookup import moment_named, plan_named, uri_named
 from backups.models import RestorePoint
 from backups.queries.many_restores import tables_restore_document
-from backups.queries.restores import restore_document
-from backups.restores.actions import plan_restore, restore
+from backups.queries.restores import restore_document, restored_at
+from backups.restores.actions import plan_removal, plan_restore, restore
 from backups.restores.many import plan_restores, restore_many
 from changes.commands import (
     NOTHING_CHANGED,
@@ -68,8 +68,9 @@ class Command(ChangeCommand):
         )
         where.add_argument("--in-place", action="store_true", help="put it back where the table is, or was")
         where.add_argument("--instant", action="store_true", help="open it where it lies in the backup, read-only")
+        where.add_argument("--remove", action="store_true", help="remove what was restored to this URI")
         parser.add_argument("--apply", action="store_true", help="carry out what is planned")
-        parser.add_argument("--confirm", metavar="NAME", default="", help="in place: the table's name, as typed")
+        parser.add_argument("--confirm", metavar="NAME", default="", help="what can lose data: the table's name, typed")
         parser.add_argument("--enqueue", action="store_true", help="with --apply: hand the work to the workers")
         parser.add_argument("--reason", default="", help="with --apply: why, for the audit log")
         self.add_spark_argument(parser)
@@ -80,12 +81,15 @@ class Command(ChangeCommand):
         if options["at"] and moment is None:
             raise UsageError(f"{options['at']!r} is no moment: write it as 2026-11-20T10:00Z.")
         to = None if options["instant"] else uri_named(options["to"]) if options["to"] else ""
-        if what is None or "*" in what:
+        if options["remove"]:
+            point, planned = _removal(what, options)
+        elif what is None or "*" in what:
             return self._many(what or "", moment, to, options)
-        point, in_place = _point(what, options["plan"]), options["in_place"]
-        planned = plan_restore(
-            Actor.command(), point, options["of_version"], moment, to=to, in_place=in_place, here=True
-        )
+        else:
+            point, in_place = _point(what, options["plan"]), options["in_place"]
+            planned = plan_restore(
+                Actor.command(), point, options["of_version"], moment, to=to, in_place=in_place, here=True
+            )
         require_read(planned, point.table)
         typed = {name: options[name] for name in ("confirm", "reason")}
         ask = partial(restore, Actor.command(), point, planned, **typed)
@@ -121,10 +125,23 @@ class Command(ChangeCommand):
                 job = self.done_by_spark(lambda here: ask(plan["digest"], here=here), options)
         document = document_of(job)
         self.emit(document, list(as_text(document, job)))
-        require_planned(document["refusal"], "Nothing was restored: see above.")
+        done = "removed" if options["remove"] else "restored"
+        require_planned(document["refusal"], f"Nothing was {done}: see above.")
         if job and has_failed(job):
             raise Failed(closing(job))
         return job
+
+
+def _removal(what: str | None, options: Options) -> tuple[RestorePoint, Job]:
+    """The job that planned to remove what was restored to this URI, and the point that it was from. Raises Failed,
+    UsageError."""
+    if what is None or "://" not in what or options["plan"] or options["of_version"] is not None or options["at"]:
+        raise UsageError("--remove goes with the URI that something was restored to, and with nothing else.")
+    uri = uri_named(what).rstrip("/")
+    if (restored := restored_at(uri)) is None:
+        raise Failed(f"Levee knows of nothing that it has restored to {uri}.")
+    point = _point(restored[0], None)
+    return point, plan_removal(Actor.command(), point, restored[1], here=True)
 
 
 def _point(what: str, plan: str | None) -> RestorePoint:

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from backups.policies.documents import BACKING_UP, FROM_ARCHIVES, IN_PLACE, NEW_PATH, PolicyDocument, policy_documents
+from backups.policies.documents import (
+    BACKING_UP,
+    FROM_ARCHIVES,
+    IN_PLACE,
+    NEW_PATH,
+    REMOVING,
+    PolicyDocument,
+    policy_documents,
+)
 from backups.policies.names import UNKNOWN_SOURCE, UNKNOWN_VAULT, account_of
 from lake.aws.arns import literal, partition_of
 from lake.backup.objects import BucketPrefix
@@ -43,12 +51,14 @@ def test_a_plan_with_everything_has_a_policy_for_each_party():
         "levee-restore": "vault",
         "restore-bucket": "source",
         "restore-key": "source",
+        "levee-remove": "vault",
+        "remove-bucket": "source",
         "levee-restore-in-place": "vault",
         "restore-in-place-bucket": "source",
         "restore-in-place-key": "source",
         "restore-spark": "source",
     }
-    purposes = [BACKING_UP] * 9 + [FROM_ARCHIVES] + [NEW_PATH] * 3 + [IN_PLACE] * 4
+    purposes = [BACKING_UP] * 9 + [FROM_ARCHIVES] + [NEW_PATH] * 3 + [REMOVING] * 2 + [IN_PLACE] * 4
     assert [one.purpose for one in found.values()] == purposes
 
 

@@ -95,7 +95,8 @@ def test_with_everything_granted_every_tick_is_there(world):
     numbers = [sum(policies[one.policy] == purpose for one in found) for purpose in PURPOSES]
     assert sentence(found) == (
         "To back up: {0} of {0} granted. To restore what is archived: {1} of {1} granted. "
-        "To restore to a new path: {2} of {2} granted. To put tables back in place: {3} of {3} granted."
+        "To restore to a new path: {2} of {2} granted. To remove restored copies: {3} of {3} granted. "
+        "To put tables back in place: {4} of {4} granted."
     ).format(*numbers)
 
 

@@ -145,6 +145,20 @@ def test_to_restore_to_a_new_path_its_policies_suffice(accounts, capsys):
         accounts.assert_none_to_spare(code, accounts.vault.asks(), but)
 
 
+def test_to_remove_a_restored_copy_one_right_more_suffices(accounts, capsys):
+    restoring, copy = ("levee-restore", "restore-bucket"), f"s3a://{accounts.table.backup.source}/restored/t-5"
+    accounts.enforce(*restoring)
+    restore(capsys, accounts.table.uri, "--apply", "--here")
+    told = restore(capsys, copy, "--remove", "--apply")
+    assert "s3:DeleteObject" in told["job"]["error"]["text"]
+    accounts.enforce(*restoring, "levee-remove", "remove-bucket")
+    told = restore(capsys, copy, "--remove", "--apply")
+    assert (told["refused"], accounts.denied()) == ("", [])
+    assert refused(declared(told), [one for one in accounts.vault.asks() if "/restored/" in one.resource]) == []
+    for code in ("levee-remove", "remove-bucket"):
+        accounts.assert_none_to_spare(code, accounts.vault.asks())
+
+
 def gone_on(accounts: Accounts) -> None:
     """The table at version 8, which commit stores know of, and one data file of version 5 gone."""
     table = accounts.table

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.urls import reverse
@@ -12,8 +13,10 @@ from backups.runs.spark_pipeline import SparkPipeline
 from dashboard.accounts.models import Grant
 from dashboard.accounts.roles import Role
 from dashboard.connections.models import Connection
+from dashboard.jobs.context import JobFailed
 from dashboard.jobs.execution import execute
 from dashboard.jobs.models import Job
+from lake.aws import copying
 from lake.points.second_reader import read_by_deltalake
 from tests.backups.restores.restoring import Table, by_value, options
 from tests.builders.people import person, signed_in, signed_in_as
@@ -79,6 +82,70 @@ def test_a_version_is_restored_to_a_path_that_is_typed(table, by_deltalake):
     assert "Version 5 is restored, and can be written to." in page
     assert "Spark has written to it once, as version 6." in page
     assert table.rows(uri) == list(range(6))
+
+
+def test_a_restored_copy_is_removed_by_two_clicks_and_its_page_says_so(table, by_deltalake):
+    operator, viewer = signed_in(Role.OPERATOR), signed_in(Role.VIEWER)
+    restored = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    operator.post(restored, {"digest": done("plan-restore").result["plan"]["digest"]})
+    assert "Remove this copy" not in flat(operator.get(restored)), "before it is there"
+    done("restore-table")
+    assert "Remove this copy…" in flat(operator.get(restored))
+    assert "Needs the operator role." in flat(viewer.get(restored))
+    assert viewer.post(f"{restored}remove/").status_code == 403
+    plan = operator.post(f"{restored}remove/")["Location"]
+    assert "what lies at the path is compared with it" in flat(operator.get(plan))
+    digest = done("plan-restore").result["plan"]["digest"]
+    page = flat(operator.get(plan))
+    assert "It can be removed now: the backup has all of it." in page
+    assert f"levee restore s3a://{table.backup.source}/restored/t-5 --remove --apply" in page
+    assert viewer.post(plan, {"digest": digest}).status_code == 403
+    operator.post(plan, {"digest": digest})
+    assert "Whether this copy is still whole is not known." in flat(operator.get(restored))
+    assert done("remove-restored").state == "succeeded"
+    page = flat(operator.get(restored))
+    assert "This copy was removed" in page
+    assert "13 objects removed. Nothing lies at" in page
+    assert "Remove this copy" not in page
+    assert "SELECT * FROM" not in page
+    assert operator.post(f"{restored}remove/").status_code == 404
+    again = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    operator.post(again, {"digest": done("plan-restore").result["plan"]["digest"]})
+    done("restore-table")
+    assert "Version 5 is restored, and can be written to." in flat(operator.get(again))
+
+
+def test_what_a_failed_restore_has_written_is_removed_from_its_plan_s_page(table, monkeypatch):
+    operator = signed_in(Role.OPERATOR)
+    monkeypatch.setattr(SparkPipeline, "run", Mock(side_effect=JobFailed("NoSpark", "No Spark.")))
+    plan = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    assert "Remove this copy" not in flat(operator.get(plan))
+    operator.post(plan, {"digest": done("plan-restore").result["plan"]["digest"]})
+    assert done("restore-table").state == "failed"
+    assert "What it has written to the path can be removed, and nothing else." in flat(operator.get(plan))
+    removal = operator.post(f"{plan}remove/")["Location"]
+    operator.post(removal, {"digest": done("plan-restore").result["plan"]["digest"]})
+    assert done("remove-restored").state == "succeeded"
+    assert not [key for key, _ in table.backup.lake.list(table.backup.source, "restored/")]
+    assert "Remove this copy" not in flat(operator.get(plan))
+
+
+def test_a_removal_that_cannot_prove_that_the_bytes_are_kept_needs_an_admin(table, by_deltalake, monkeypatch):
+    operator, admin = signed_in(Role.OPERATOR), signed_in(Role.ADMIN)
+    restored = operator.post(start(table), {"which": "own", "where": "path"})["Location"]
+    operator.post(restored, {"digest": done("plan-restore").result["plan"]["digest"]})
+    with monkeypatch.context() as in_parts:
+        in_parts.setattr(copying, "COPY_LIMIT", 1)
+        done("restore-table")
+    plan = operator.post(f"{restored}remove/")["Location"]
+    sent = {"digest": done("plan-restore").result["plan"]["digest"], "confirm": "restored.t-5"}
+    page = flat(operator.get(plan))
+    assert "it is not proven that the backup has them" in page
+    assert "Needs the admin role." in page
+    assert operator.post(plan, sent).status_code == 403
+    assert admin.post(plan, {**sent, "confirm": "t"}).status_code == 422
+    admin.post(plan, sent)
+    assert done("remove-restored").state == "succeeded"
 
 
 def test_where_later_commits_may_be_missing_is_said_before_anything_is_chosen(table):
