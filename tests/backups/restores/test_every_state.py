@@ -225,6 +225,8 @@ def test_what_was_accepted_comes_back_and_what_may_be_missing_is_said(
     assert len(rows(spark_lake, told["to"])) == state.rows
     if state.is_written:
         assert add_its_own_rows(spark_lake, told["to"]) == 2 * state.rows
+    is_refused = restore(capsys, told["to"], "--remove")["refusal"] is not None
+    assert is_refused == state.is_written, "only what nobody has written to is removed"
     after = everything(backup.lake, backup.source, backup.vault)
     assert before.items() <= after.items()
     assert all(key.startswith(f"{told['to'].removeprefix('s3a://')}/") for key in after.keys() - before.keys())

@@ -20,6 +20,7 @@ from tests.backups.points.conftest import Backup
 from tests.backups.points.ended_runs import copied_run, proven
 from tests.backups.restores.restoring import copy_all, everything, open_by, restore, rows
 from tests.backups.restores.test_opened_by_spark import KINDS, ROW, counts_of, make, registrations
+from tests.backups.restores.test_removing import before_its_listing
 from tests.backups.sheet.by_hand import do_as_the_sheet_says
 from tests.choosing import slowly
 from tests.sparksession import spark_lake
@@ -119,6 +120,19 @@ def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
     again = restore(capsys, uri, "--apply")["job"]
     assert again["state"] == "succeeded"
     assert again["verified"]["spark"]["version"] == again["verified"]["expected"]["version"] + 1
+    refused = list[str]()
+
+    def write() -> None:
+        with pytest.raises(Exception, match=f"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE.*{READ_ONLY}"):
+            spark_lake.sql(WRITES[-1].format(t=delta_path(told["to"])))  # which leaves no file of its own
+        refused.append(READ_ONLY)
+
+    with monkeypatch.context() as closed:
+        before_its_listing(closed, 4, write)
+        removed = restore(capsys, told["to"], "--remove", "--apply")
+    assert (removed["refused"], refused) == ("", [READ_ONLY])
+    assert everything(backup.lake, backup.source, backup.vault) == before
+    assert restore(capsys, uri, "--apply")["job"]["state"] == "succeeded"
     for statement in WRITES:
         spark_lake.sql(statement.format(t=delta_path(told["to"])))
     assert rows(spark_lake, told["to"]) == [row for row in point_rows if row[0] != 1]
@@ -128,6 +142,8 @@ def test_a_destroyed_table_is_restored_with_its_rows_and_takes_writes(
     do_as_the_sheet_says(backup, tmp_path, f"s3://{backup.source}/by-hand")
     assert rows(spark_lake, f"s3a://{backup.source}/by-hand") == point_rows
     assert registrations(backup) == items
+    refusal = restore(capsys, told["to"], "--remove", "--apply")["refusal"]
+    assert "somebody has written to the table since" in refusal["reason"]
 
     back = restore(capsys, uri, "--in-place", "--apply", "--confirm", TableUri.parse(uri).name)
     assert (back["refused"], back["job"]["state"]) == ("", "succeeded")
