@@ -26,6 +26,11 @@ LASTS_IN_WORDS = f"{LASTS.seconds // 60} minutes"
 BEFORE_ANY_CHANGE = "Stopped before any change"
 
 
+def is_before_any_change(job: Job) -> bool:
+    """Whether a job was stopped before it changed anything."""
+    return job.error_text.startswith(BEFORE_ANY_CHANGE)
+
+
 class PlanNeeded(ChangeRefused):
     """Nothing with the confirmed digest was made in the last 15 minutes."""
 

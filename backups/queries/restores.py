@@ -1,9 +1,9 @@
 """A restore as its page shows it and its command prints it, from what jobs have stored."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.urls import reverse
 
@@ -17,6 +17,7 @@ from backups.restores.actions import (
     RestoreKind,
     RestoreResult,
     kind_of,
+    removing,
     subject_of,
     target_at,
 )
@@ -24,6 +25,7 @@ from backups.restores.many import PLAN_MANY_KIND, tables_of
 from backups.restores.planning import title_of
 from changes.asking import led_to
 from changes.commands import job_document
+from changes.gate import is_before_any_change
 from changes.pages import PlanPage
 from dashboard.jobs.models import Job, JobState
 from lake.delta.uri import TableUri
@@ -78,11 +80,23 @@ class TableRestorePage(PlanPage):
         return self.removal is not None and self.removal.state == JobState.SUCCEEDED
 
     @property
+    def has_removed(self) -> bool:
+        """Whether a plan to remove a copy has led to that."""
+        return self.led_to is not None and self.led_to.state == JobState.SUCCEEDED
+
+    @property
     def can_be_removed(self) -> bool:
         """Whether what this plan has written to a path of its own may be there yet."""
         restored = self.led_to
         is_over = self.kind == "full" and restored is not None and restored.is_finished
         return is_over and not self.told.get("archived") and not self.is_removed
+
+    @property
+    def copy(self) -> PlanRestoreParams | None:
+        """What may be removed by a plan, anew where this is one; None for nothing."""
+        if self.kind == "remove":
+            return cast("PlanRestoreParams", self.job.params)
+        return removing(self.job.params["point"], self.told) if self.can_be_removed else None
 
     @property
     def written_version(self) -> int:
@@ -130,12 +144,12 @@ def _number(value: int | None, absent: str = "Not read") -> str:
 
 def restore_page(point: RestorePoint, job: Job) -> TableRestorePage:
     result: PlanRestoreResult = job.result
-    subject = subject_of(job.params, point.table)
+    subject, plan = subject_of(job.params, point.table), result.get("plan")
     return TableRestorePage(
         job=job,
-        plan=result.get("plan"),
+        plan=plan,
         refusal=result.get("refusal"),
-        command=command_line(point, job.params),
+        command=command_line(point, job.params, can_lose=bool(plan and plan["can_lose"])),
         name=TableUri.parse(subject).name,
         place=subject,
         back=reverse("backup-restore", args=[point.pk]),
@@ -147,17 +161,21 @@ def restore_page(point: RestorePoint, job: Job) -> TableRestorePage:
 
 
 def _removal(job: Job) -> Job | None:
+    """The first that has removed what a plan restored, else the last that has begun to."""
     restored = led_to(job, job.result.get("plan")) if kind_of(job.params) == "full" else None
     if restored is None or restored.finished_at is None:
         return None
     removals = Job.objects.filter(kind=REMOVE_KIND, target_id=target_at("remove", job.result["to"]).id)
-    return removals.filter(created_at__gt=restored.finished_at).order_by("-created_at").first()
+    since = removals.filter(created_at__gt=restored.finished_at).order_by("created_at")
+    begun = [one for one in since if "before" in one.result and not is_before_any_change(one)]
+    return next((one for one in begun if one.state == JobState.SUCCEEDED), begun[-1] if begun else None)
 
 
-def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
+def command_line(point: RestorePoint, params: PlanRestoreParams, *, can_lose: bool) -> str:
     words, to = ["levee", "restore", str(point.pk)], params.get("to")
-    if params.get("removes"):
-        return shlex.join(["levee", "restore", str(to), "--remove", "--apply"])
+    if to and params.get("removes"):
+        typed = ["--confirm", TableUri.parse(to).name] if can_lose else []
+        return shlex.join(["levee", "restore", to, "--remove", *typed, "--apply"])
     in_place = ["--in-place", "--confirm", TableUri.parse(point.table).name] if params.get("in_place") else []
     words += in_place or (["--instant"] if to is None else ["--to", to] if to else [])
     words += ["--version", str(params["version"])] if params["version"] is not None else []
@@ -165,16 +183,17 @@ def command_line(point: RestorePoint, params: PlanRestoreParams) -> str:
     return shlex.join([*words, "--apply"])
 
 
-def restored_at(uri: str) -> tuple[str, PlanRestoreResult] | None:
-    """What was last restored to a path of its own, or begun to be: its point by primary key, and its plan."""
+def restored_at(uri: str) -> PlanRestoreParams | None:
+    """What was last restored to a path of its own, or begun to be, as a plan removes it."""
     of_one = Job.objects.filter(kind=PLAN_KIND, result__to=uri)
     of_many = Job.objects.filter(kind=PLAN_MANY_KIND).order_by("-created_at")[:MOST_PLANS]
     for job in sorted([*of_one, *of_many], key=lambda job: job.created_at, reverse=True):
-        if kind_of(job.params) == "full" and led_to(job, job.result.get("plan")):
-            rows: Iterable[PlanRestoreResult] = tables_of(job) if job.kind == PLAN_MANY_KIND else [job.result]
+        done = led_to(job, job.result.get("plan")) if kind_of(job.params) == "full" else None
+        if done is not None and not is_before_any_change(done):
+            rows = tables_of(job) if job.kind == PLAN_MANY_KIND else [{**job.result, "point": job.params["point"]}]
             for one in rows:
-                if one["to"] == uri:
-                    return {**job.params, **one}["point"], one  # of many tables each row has its own
+                if one["to"] == uri and not one.get("archived"):
+                    return removing(one["point"], cast("PlanRestoreResult", one))
     return None
 
 

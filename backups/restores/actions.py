@@ -108,11 +108,16 @@ def plan_restore(
     return _planned(actor, f"Plan to {'open' if to is None else 'restore'} {point.table}", point, params, here=here)
 
 
-def plan_removal(actor: Actor, point: RestorePoint, restored: PlanRestoreResult, *, here: bool = False) -> Job:
-    """Plan to remove what this plan has restored to a path of its own; changes nothing. Raises as `plan_restore`."""
-    removes, version, to = restored["document"], restored["version"], restored["to"]
-    params = PlanRestoreParams(point=str(point.pk), version=version, moment=None, to=to, removes=removes)
-    return _planned(actor, f"Plan to remove {to}", point, params, here=here)
+def plan_removal(actor: Actor, point: RestorePoint, copy: PlanRestoreParams, *, here: bool = False) -> Job:
+    """Plan to remove what was restored to a path of its own, as `removing` names it; changes nothing. Raises as
+    `plan_restore`."""
+    return _planned(actor, f"Plan to remove {copy.get('to')}", point, copy, here=here)
+
+
+def removing(point: str, restored: PlanRestoreResult) -> PlanRestoreParams:
+    """What a plan has restored to a path of its own, of a point by its primary key."""
+    version, to = restored["version"], restored["to"]
+    return PlanRestoreParams(point=point, version=version, moment=None, to=to, removes=restored["document"])
 
 
 def _planned(actor: Actor, title: str, point: RestorePoint, params: PlanRestoreParams, *, here: bool) -> Job:
@@ -138,18 +143,18 @@ def restore(
 
     What is written to the bucket of the original, or removed there, has to be allowed on its connection too."""
     result: PlanRestoreResult = planned.result
-    verb = verb_of(planned.params)
+    verb, target = verb_of(planned.params), _locked(planned) or target_of(point)
+    losing = REMOVE_LOSING if verb == REMOVE else verb
     params = {"document": result.get("document", ""), "version": result.get("version"), "moment": None}
     if planned.params.get("to") is not None:
         params["to"] = to = result.get("to", "")
         if (source := source_written_to(point, to)) is not None:
-            with permitted(actor, verb, target_of(point), source):
+            can_lose = any(one["can_lose"] for one in planned_by(planned))
+            with permitted(actor, losing if can_lose else verb, target, source):
                 pass  # a refusal is raised, and in the audit log
-    name, losing = TableUri.parse(subject_of(planned.params, planned.target_label)).name, verb
-    job_kind = ASK_KIND if result.get("archived") else RESTORE_KIND
-    if kind_of(planned.params) == "remove":
-        job_kind, losing = REMOVE_KIND, REMOVE_LOSING
-    wanted = WantedChange(planned, job_kind, verb, name, losing_verb=losing, params=params, target=_locked(planned))
+    name = TableUri.parse(subject_of(planned.params, planned.target_label)).name
+    kind = REMOVE_KIND if verb == REMOVE else ASK_KIND if result.get("archived") else RESTORE_KIND
+    wanted = WantedChange(planned, kind, verb, name, losing_verb=losing, params=params, target=target)
     shown = partial(young_plan, planned, planned_by(planned), digest)
     return ask_for(actor, wanted, shown, digest, confirm=confirm, reason=reason, here=here)
 

@@ -35,6 +35,7 @@ from backups.restores.calls import WriteLog, objects
 from backups.restores.clearing import ClearStores, PutBack, SetAside
 from backups.restores.copying import COPIED, CopyFiles
 from backups.restores.in_place import log_store_of, plan_in_place
+from backups.restores.many import restoring
 from backups.restores.path_contents import require_paused, what_stands
 from backups.restores.planning import Keys, detached, opened_at, plan_opening, plan_restoring, refused
 from backups.restores.readers import BY_DELTALAKE, BY_SPARK, WRITE, Readers
@@ -59,7 +60,7 @@ from dashboard.connections.accepted import LeftBehind, forget_commits, forget_ta
 from dashboard.connections.access import lake_access
 from dashboard.connections.models import Connection
 from dashboard.jobs.context import JobContext, JobFailed
-from dashboard.jobs.models import Job, JobState
+from dashboard.jobs.models import ACTIVE, Job, JobState
 from dashboard.jobs.registry import job_kind
 from lake.aws.access import Lake, open_lake
 from lake.aws.copying import COPY_LIMIT
@@ -135,6 +136,7 @@ def restore_version(context: JobContext, params: RestoreParams) -> str:
     point, connection, began = _point(params["point"]), connection_of(context), time.monotonic()
     if path := params.get("to"):
         check_writable(source_written_to(point, path))
+        _require_alone(Job.objects.filter(kind=REMOVE_KIND, state__in=ACTIVE, params__to=path).first(), path)
     with lake_to_change(context) as lake, _owner(point, params, connection, lake) as (owner, theirs):
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
             found, plan, to = _planned_again(lake, point, params, pool)
@@ -174,6 +176,7 @@ def remove_restored(context: JobContext, params: RestoreParams) -> str:
     """Remove what was restored to a path, as it was planned, and let go of what Levee knows of that table."""
     point, to = _point(params["point"]), TableUri.parse(subject_of(params, ""))
     check_writable(source_written_to(point, to.s3a))
+    _require_alone(restoring(to.s3a), to.s3a)
     context.result({"shown_at": reverse("backup-restore-plan", args=[params["point"], params["planned_by"]])})
     with lake_to_change(context) as lake:
         with context.step(READ) as step, ThreadPoolExecutor(READS_AT_ONCE) as pool:
@@ -185,8 +188,14 @@ def remove_restored(context: JobContext, params: RestoreParams) -> str:
         execution = carry_out(context, plan, Snapshots(plan, {"point": found.point.uri}), sending)
     if execution.end is not None:
         raise JobFailed(execution.end.code or "Stopped", stopped_in_words(execution))
-    forget_table(to)
+    forget_table(connection_of(context), to)
     return execution.outcomes[-1].sentence
+
+
+def _require_alone(other: Job | None, path: str) -> None:
+    """Raises JobFailed where another job is about to remove what this one restores, or the other way round."""
+    if other is not None:
+        raise JobFailed("Busy", f"{BEFORE_ANY_CHANGE}: job {other.pk} works at {path} too. Wait for its end.")
 
 
 def _require_clearing(plan: ChangePlan, sending: Sending, kept: Snapshots) -> None:
@@ -345,13 +354,14 @@ def _told(
     large = [one.size for one in files if one.size > COPY_LIMIT]
     own = sum(bool(call.claim) for call in copying)  # and the commit off a coordinator
     own += sum(len(call.own) for call in plan.calls if isinstance(call, WriteLog))
-    number, prices = len(found.log) + own + len(files), settings.BACKUP_PRICES
+    own += sum(len(call.closing) for call in removed)
+    number, prices = (0 if removed else len(found.log)) + own + len(files), settings.BACKUP_PRICES
     items = lines(
         prices,
         copies=number - len(large),
         large=len(large),
         large_bytes=sum(large),
-        listed=found.state.files + 3 * len(files),
+        listed=found.state.files + 3 * len(files) + sum(5 * len(call.there) for call in removed),
         uses_kms=bool(point.plan.encryption_key or point.plan.source_key),
     )
     size = sum(one.size for one in found.log) + sum(one.size for one in files)
@@ -361,7 +371,7 @@ def _told(
         of_each = (retrieval(prices, one.storage_class, len(one.files), one.size, KEPT_DAYS) for one in asked)
         usd = sum(of_each, Decimal(0)).quantize(Decimal("0.000001"))
     for call in removed:
-        number, size, usd = len(call.there), call.size, Decimal(0)
+        number, size = len(call.there), call.size
     return {
         "document": found.point.uri,
         "version": found.state.version,

@@ -9,14 +9,14 @@ from functools import partial
 from typing import TypedDict
 
 from backups.models import Plan, RestorePoint
-from backups.restores.actions import PlanRestoreResult
+from backups.restores.actions import RESTORE_KIND, PlanRestoreResult
 from changes.asking import WantedChange, ask_for, young_plan
 from changes.documents import PlannedResult, planned_by
 from changes.gate import Confirmation, permitted
 from dashboard.accounts.actor import Actor
 from dashboard.connections.models import Connection
 from dashboard.jobs.actions import JobBusy, Target, ask
-from dashboard.jobs.models import Job
+from dashboard.jobs.models import ACTIVE, Job
 from lake.backup.objects import place_of
 from lake.delta.uri import TableUri
 
@@ -108,6 +108,16 @@ def sources_written_to(plan: Plan, planned: Job) -> Iterator[Connection]:
         places = ((place_of(one["to"]), place_of(one["table"])) for one in tables_of(planned))
         if any(to.bucket == source.bucket for to, source in places):
             yield plan.connection
+
+
+def restoring(to: str) -> Job | None:
+    """The job that is restoring to a path, alone or with others, or waits to."""
+    active = Job.objects.filter(state__in=ACTIVE)
+    for job in active.filter(kind=RESTORE_MANY_KIND):
+        planned = Job.objects.filter(pk=job.params["planned_by"]).first()
+        if planned and any(one["to"] == to for one in tables_of(planned)):
+            return job
+    return active.filter(kind=RESTORE_KIND, params__to=to).first()
 
 
 def tables_of(planned: Job) -> list[PlannedTable]:

@@ -3,7 +3,8 @@
 What the restore wrote is removed, and nothing else, and only while the backup holds the version.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,11 +12,11 @@ from functools import partial
 import orjson
 
 from backups.restores.actions import REMOVE_KIND
-from backups.restores.calls import AT_ONCE, WriteLog, listed, objects
+from backups.restores.calls import AT_ONCE, SMALL, WriteLog, listed, objects
 from backups.restores.clearing import delete_each, delete_log
 from backups.restores.copying import CopyFiles
 from backups.restores.planning import RESTORED_FROM, Keys, copying_to, plan_of, restored_from, title_of
-from changes.calls import Answer, LakeCall, Permission, Sending, Stop, bucket_arn, done
+from changes.calls import Answer, LakeCall, Permission, Sending, Stop, already, bucket_arn, done
 from changes.plan import ChangePlan
 from lake.aws.list_page import ObjectSummary
 from lake.aws.s3 import S3
@@ -29,20 +30,24 @@ from lake.points.reading import LogCopy, NotRestorable, RestorableVersion
 
 _OF_A_SETTING = {"commitInfo", "metaData", "protocol"}
 """The actions of a commit that sets a property."""
+_MADE = {*NameKind} - {NameKind.COMMIT, NameKind.TEMP, NameKind.STAGED, NameKind.HIDDEN, NameKind.SIDECAR}
+"""What is made from commits, and known by its version."""
 _WRITERS = "somebody writes to the table. What is left of it stays; plan again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveCopy(LakeCall):
-    """Deletes the objects `there` at a table's path, by their ETags: the log first, and what claims the path last.
+    """Deletes the objects `there` at a table's path, by their ETags: the log, the data files, what claims the path.
 
-    Before, it writes the next commit of the log, `closing` by its name and its content, after which no writer that
-    keeps to the protocol commits; "" where no commit is there. A key encrypts it.
+    Before, it writes `closing`, commits of the log by their names with their content, after which no writer that keeps
+    to the protocol commits, and no restore to the path goes on; they stay until the data files are gone. A key encrypts
+    them.
     """
 
     table: BucketPrefix
     there: tuple[ObjectSummary, ...]
-    closing: tuple[str, bytes]
+    closing: tuple[str, ...]
+    content: bytes
     encryption_key: str
 
     operation = "s3:PutObject, s3:DeleteObject"
@@ -54,9 +59,11 @@ class RemoveCopy(LakeCall):
     @property
     def says(self) -> str:
         what = f"{objects(len(self.there))} of {self.size:,} bytes from {self.table.uri}"
-        if name := self.closing[0]:
-            return f"Ends the log by {name}, a commit that keeps writers out, then removes {what}."
-        return f"Removes {what}."
+        return f"Ends the log by {self._fence}, which keeps writers out, then removes {what}."
+
+    @property
+    def _fence(self) -> str:
+        return " and ".join(self.closing)
 
     @property
     def condition(self) -> str:
@@ -74,42 +81,50 @@ class RemoveCopy(LakeCall):
         )
 
     def send(self, sending: Sending) -> Answer:
-        table, there = self.table, self._closed(sending)
-        delete = partial(delete_each, sending, table.bucket, moved=_WRITERS)
-        log = {path.removeprefix(LOG): one for path, one in there.items() if path.startswith(LOG)}
+        table, planned = self.table, {one.key: one.etag for one in self.there}
+        there = self._as_planned(sending, planned, "Nothing was removed; plan again.")
+        if not there:
+            return already(f"Nothing is left at {table.uri}.")
+        fences = self._closed(sending)
+        closed = f"Nothing was removed, but writers are kept out by {self._fence}: delete that to keep the table."
+        there = self._as_planned(sending, planned | fences, closed)
+        last = {path for path, one in there.items() if one.key in fences or path == CLAIM}
+        log = {path.removeprefix(LOG): one for path, one in there.items() if path.startswith(LOG) and path not in last}
         delete_log(sending, table.bucket, log, _WRITERS)
-        self._require_empty(sending, table.below(LOG))  # before what a commit would need
-        delete([one for path, one in there.items() if path != CLAIM and not path.startswith(LOG)])
-        delete([there[path] for path in (CLAIM,) if path in there])
-        self._require_empty(sending, table)
-        said = f"{objects(len(there))} removed. Nothing lies at {table.uri.rstrip('/')} any more."
-        return replace(done(said), counts={"removed": len(there)})
+        self._require_none(sending, table.below(LOG), fences)  # before the files go that a commit would need
+        files = [one for path, one in there.items() if not path.startswith(LOG) and path != CLAIM]
+        delete_each(sending, table.bucket, files, _WRITERS)
+        for path in sorted(last):  # the log's come before the claim
+            delete_each(sending, table.bucket, [there[path]], _WRITERS)
+        self._require_none(sending, table)
+        number = sum(one.key in planned for one in there.values())
+        said = f"{objects(number)} removed. Nothing is left at {table.uri}."
+        return replace(done(said), counts={"removed": number})
 
-    def _closed(self, sending: Sending) -> dict[str, ObjectSummary]:
-        """What lies there by paths below the table, once nobody can commit any more. Raises Stop."""
-        s3, table, (name, data) = sending.lake.s3, self.table, self.closing
-        etags = {one.key: one.etag for one in self.there}
-        there = self._as_planned(s3, etags, "Nothing was removed; plan again.")
-        if not name:
-            return there
-        key = f"{table.prefix}{LOG}{name}"
-        sending.write(partial(s3.put, table.bucket, key, data, encryption_key=self.encryption_key))
-        found = s3.get(table.bucket, key)
-        if found.data != data:
-            raise Stop(f"{table.uri}{LOG}{name} was written by now. Nothing was removed; plan again.", "Moved")
-        closed = f"Nothing was removed, but {name} keeps writers out: delete it where the table is to be kept."
-        return self._as_planned(s3, {**etags, key: found.etag}, closed)
+    def _closed(self, sending: Sending) -> dict[str, str]:
+        """The commits that end the log, by their keys, with their ETags. Raises Stop where a writer was faster."""
+        s3, table, etags = sending.lake.s3, self.table, dict[str, str]()
+        for name in self.closing:
+            key = f"{table.prefix}{LOG}{name}"
+            sending.write(partial(s3.put, table.bucket, key, self.content, encryption_key=self.encryption_key))
+            found = s3.get(table.bucket, key)
+            if found.data != self.content:
+                raise Stop(f"{table.uri}{LOG}{name} was written by now. Nothing was removed; plan again.", "Moved")
+            etags[key] = found.etag
+        return etags
 
-    def _as_planned(self, s3: S3, etags: Mapping[str, str], otherwise: str) -> dict[str, ObjectSummary]:
-        there = listed(s3, self.table)
+    def _as_planned(self, sending: Sending, etags: Mapping[str, str], otherwise: str) -> dict[str, ObjectSummary]:
+        """What lies there, by paths below the table. Raises Stop where that has no such ETag."""
+        there = listed(sending.lake.s3, self.table)
         for path, one in there.items():
             if etags.get(one.key) != one.etag:
                 raise Stop(f"{self.table.uri}{path} was written by now. {otherwise}", "Moved")
         return there
 
-    def _require_empty(self, sending: Sending, place: BucketPrefix) -> None:
-        if left := listed(sending.lake.s3, place):
-            raise Stop(f"{place.uri}{min(left)} was written by now: {_WRITERS}", "Moved")
+    def _require_none(self, sending: Sending, place: BucketPrefix, but: Collection[str] = ()) -> None:
+        left = [one.key for one in listed(sending.lake.s3, place).values() if one.key not in but]
+        if left:
+            raise Stop(f"s3a://{place.bucket}/{min(left)} was written by now: {_WRITERS}", "Moved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +147,16 @@ class _Written:
     def foreign(self, there: Mapping[str, ObjectSummary]) -> str:
         """The path of an object that is not as the restore wrote it, "" for none. Raises AwsError."""
         sizes = {one.path: one.size for one in self.copying.files}
-        read = [path for path in there if path not in sizes]
         copies = {one.name: one for one in self.log.log}
+
+        def is_own(path: str) -> bool:
+            return sizes[path] == there[path].size if path in sizes else self._is_own(path, there[path], copies)
+
+        small = [path for path, one in there.items() if one.size <= SMALL]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            is_own = dict(zip(read, pool.map(lambda path: self._is_own(path, there[path], copies), read), strict=True))
-        return next((path for path, one in there.items() if not is_own.get(path, sizes.get(path) == one.size)), "")
+            wrong = [path for path, own in zip(small, pool.map(is_own, small), strict=True) if not own]
+        large = there.keys() - small  # of which one at a time is held in memory
+        return next((path for path in (*wrong, *sorted(large)) if path in wrong or not is_own(path)), "")
 
     def _is_own(self, path: str, one: ObjectSummary, copies: Mapping[str, LogCopy]) -> bool:
         """Whether an object that is no data file is the restore's."""
@@ -154,8 +174,11 @@ class _Written:
             return data == (own.get(name) or self.closing) or (
                 parsed.version == self.log.after and self._is_write(data)
             )
-        # A log store or a coordinator may have accepted these. All else is made from commits, of which none is foreign.
-        return parsed.kind not in {NameKind.TEMP, NameKind.STAGED} and self.log.is_expected(name)
+        # What a log store or a coordinator may have accepted is in temp and staged files. The others that have a
+        # version are made from commits, of which none is foreign; of hidden ones S3A leaves those of a checksum.
+        of_hidden = re.fullmatch(r"\.[0-9]{20}\.(crc|json)\..+\.tmp", name)
+        is_made = parsed.kind in _MADE or (parsed.kind is NameKind.SIDECAR and name.endswith(".parquet"))
+        return (is_made or of_hidden is not None) and self.log.is_expected(name)
 
     def _is_write(self, data: bytes) -> bool:
         """Whether a commit is the one by which Spark wrote to the table, and adds and removes no file."""
@@ -171,30 +194,31 @@ class _Written:
 
 
 def plan_removing(s3: S3, found: RestorableVersion, to: TableUri, keys: Keys) -> ChangePlan:
-    """The plan to remove what a restore has written to a path of a version that the backup holds, as read now.
-
-    Raises NotRestorable where nothing lies there, or something else.
+    """The plan to remove what a restore has written to a path of a version that the backup holds, as read now; nothing
+    may be left there. Raises NotRestorable where something else lies there.
     """
     copying = copying_to(found, to, keys)
-    version, log, written = found.state.version, copying.log, _Written(s3, found, copying)
-    if not (there := listed(s3, log.table)):
-        raise NotRestorable(f"Nothing lies at {to.s3a} any more.")
+    log, written = copying.log, _Written(s3, found, copying)
+    there = listed(s3, log.table)
     if other := written.foreign(there):
+        since = "somebody has written to the table since, or put it there"
+        who = "another restore is there" if other == CLAIM else since
         raise NotRestorable(
-            f"{log.table.uri}{other} is not as the restore wrote it: somebody has written to the table since, or put "
-            "it there. To give that up too, drop the table by an engine, or remove its folder by hand."
+            f"{log.table.uri}{other} is not as the restore wrote it: {who}. To give that up too, drop the table by an "
+            "engine, or remove its folder by hand."
         )
     etags = {one.path: one.etag for one in copying.files}
     by_size = sum(1 for path, one in there.items() if etags.get(path, one.etag) != one.etag)
-    commits = {name for path in there if parse_name(name := path.removeprefix(LOG)).kind is NameKind.COMMIT}
-    is_written = not commits.isdisjoint({commit_name(log.after), commit_name(log.after + 1)})
+    last, fence = commit_name(log.after), commit_name(log.after + 1)
     call = RemoveCopy(
         table=log.table,
         there=tuple(there.values()),
-        closing=(commit_name(log.after + is_written) if commits else "", written.closing),
+        closing=(fence,) if f"{LOG}{last}" in there else (last, fence),
+        content=written.closing,
         encryption_key=log.encryption_key,
     )
-    plan = plan_of(found, title_of(version, "remove"), (call,), _consequences(found, to), danger=_danger(by_size))
+    said, title = _consequences(found, to, by_size), title_of(found.state.version, "remove")
+    plan = plan_of(found, title, (call,), said, danger=_danger(by_size))
     return replace(plan, kind=REMOVE_KIND, subject=to.s3a, can_lose=bool(by_size))
 
 
@@ -202,18 +226,21 @@ def _danger(by_size: int) -> str:
     if not by_size:
         return ""
     return (
-        f"Of the data files {objects(by_size)} cannot be compared with the backup. Their ETags are of parts or under a "
-        "key: their names and sizes alone say that the backup has the same."
+        f"Of {objects(by_size)} it is not known whether the backup has the same bytes. Their ETags differ from its "
+        "own, as those of parts or under a key do: names and sizes alone are the same."
     )
 
 
-def _consequences(found: RestorableVersion, to: TableUri) -> Iterator[str]:
+def _consequences(found: RestorableVersion, to: TableUri, by_size: int) -> Iterator[str]:
     yield (
-        f"The table at {to.s3a} is gone then for all who read it, and a catalog that names it goes on naming it. "
-        "Neither the original nor the backup is changed."
+        f"The table at {to.s3a} is gone then for all who read it, shallow clones too, and a catalog that names it goes "
+        "on naming it. Neither the original nor the backup is changed."
     )
     yield (
-        "What is removed is what the restore wrote: each data file is in the backup, the log was compared with it, and "
-        f"no commit of anybody else is there. It can be restored again from {found.point.uri}."
+        "Stop its writers before: Spark and deltalake cannot commit while it is removed, but what they commit when it "
+        "is gone opens nowhere."
     )
+    if not by_size:
+        yield "What is removed is in the backup, or follows from it: data files and log were compared with it now."
+    yield f"The version can be restored again from {found.point.uri}."
     yield "Where the bucket keeps versions, S3 keeps what is deleted, at a charge, until a lifecycle rule ends it."

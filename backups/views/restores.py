@@ -89,10 +89,10 @@ def remove(request: HttpRequest, point_id: UUID, job_id: UUID) -> HttpResponse:
     """Have the removal planned of what a plan has restored, then show the plan; or the job that has to end before."""
     point = _point(request, point_id)
     page = _page(request, point, job_id)
-    if not page.can_be_removed:
+    if page.copy is None:
         raise Http404
     try:
-        job = actions.plan_removal(Actor.from_request(request), point, page.told)
+        job = actions.plan_removal(Actor.from_request(request), point, page.copy)
     except JobBusy as busy:
         return SeeOther(reverse("job", args=[busy.job.pk]))
     return SeeOther(reverse("backup-restore-plan", args=[point.pk, job.pk]))

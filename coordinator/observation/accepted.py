@@ -187,9 +187,9 @@ def forget(uri: TableUri) -> None:
                 abandon_commits(table, [*named, *((one.version, "") for one in some)], timezone.now())
 
 
-def forget_table(uri: TableUri) -> None:
-    """Give up the tables at a path, with all that is stored of them."""
-    DeltaTable.objects.filter(bucket=uri.bucket, prefix=uri.key).delete()
+def forget_table(connection: Connection, uri: TableUri) -> None:
+    """Give up the tables at a path of this S3, with all that is stored of them."""
+    DeltaTable.objects.filter(bucket=uri.bucket, prefix=uri.key, connection__in=_of_its_s3(connection)).delete()
 
 
 register(read_accepted, left_at, forget, ahead, forget_table)

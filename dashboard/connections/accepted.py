@@ -37,17 +37,18 @@ class LeftBehind(NamedTuple):
 
 ReaderOf = Callable[[Connection, "Lake", str], ReadAccepted]
 Forget = Callable[[TableUri], None]
+ForgetTable = Callable[[Connection, TableUri], None]
 LeftOf = Callable[[Connection, "Lake", TableUri], LeftBehind]
 AheadOf = Callable[[Connection, str], Mapping[str, int]]
 _readers: list[ReaderOf] = []
 _left: list[LeftOf] = []
 _forget: list[Forget] = []
-_forget_table: list[Forget] = []
+_forget_table: list[ForgetTable] = []
 _ahead: list[AheadOf] = []
 in_modules = AtNeed()
 
 
-def register(reader: ReaderOf, left: LeftOf, forget: Forget, ahead: AheadOf, forget_table: Forget) -> None:
+def register(reader: ReaderOf, left: LeftOf, forget: Forget, ahead: AheadOf, forget_table: ForgetTable) -> None:
     """Add what reads the commit stores of a connection for the tables of a bucket, what finds all that they have of a
     path, what lets go of the commits that were seen there, what names the tables that are ahead of their logs, and what
     lets go of a table."""
@@ -83,8 +84,8 @@ def forget_commits(uri: TableUri) -> None:
         forget(uri)
 
 
-def forget_table(uri: TableUri) -> None:
-    """Let go of the table at a path, which was removed on purpose: it has not vanished."""
+def forget_table(connection: Connection, uri: TableUri) -> None:
+    """Let go of the table at a path of the connection's S3, which was removed on purpose: it has not vanished."""
     in_modules.load()
     for forget in _forget_table:
-        forget(uri)
+        forget(connection, uri)

@@ -140,8 +140,8 @@ def _removal(what: str | None, options: Options) -> tuple[RestorePoint, Job]:
     uri = uri_named(what).rstrip("/")
     if (restored := restored_at(uri)) is None:
         raise Failed(f"Levee knows of nothing that it has restored to {uri}.")
-    point = _point(restored[0], None)
-    return point, plan_removal(Actor.command(), point, restored[1], here=True)
+    point = _point(restored["point"], None)
+    return point, plan_removal(Actor.command(), point, restored, here=True)
 
 
 def _point(what: str, plan: str | None) -> RestorePoint:
