@@ -194,7 +194,7 @@ class World:
         """A version that was restored to a path of its own."""
         copy = {"point": str(self.point.pk), "version": 41, "to": "s3a://lake/restored/orders"}
         restored = {"document": "s3a://vault/point.json", "version": 41, "to": copy["to"], "archived": 0}
-        result = {**restored, "plan": DIGEST}
+        result = {**restored, "plan": {**DIGEST, "can_lose": False}}
         params, own = {**copy, "moment": None}, {"connection": self.connection, **target}
         planned = job("succeeded", kind="plan-restore", params=params, result=result, **own)
         key = f"plan:{planned.pk}:{DIGEST['digest']}"
