@@ -284,9 +284,9 @@ def test_a_run_says_what_is_known_of_it_and_no_more(viewer, prepare, words, abse
 
 def test_a_card_has_the_numbers_of_its_runs_and_no_estimate_counts_as_spent(viewer):
     plan = make_plan()
-    make_run(plan, "failed", age=HOUR)
+    make_run(plan, "failed", age=HOUR, finished_at=NOW)
     assert "Spent this month Not known 1 run ended before the cost was counted" in text(viewer, PLAN)
-    run = make_run(plan)
+    run = make_run(plan, finished_at=NOW)
     said = text(viewer, PLAN)
     card, runs = said[: said.index("Newest first")], said[said.index("Newest first") :]
     assert [
