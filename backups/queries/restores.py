@@ -88,8 +88,8 @@ class TableRestorePage(PlanPage):
     def can_be_removed(self) -> bool:
         """Whether what this plan has written to a path of its own may be there yet."""
         restored = self.led_to
-        is_over = self.kind == "full" and restored is not None and restored.is_finished
-        return is_over and not self.told.get("archived") and not self.is_removed
+        is_over = restored is not None and restored.is_finished and not is_before_any_change(restored)
+        return self.kind == "full" and is_over and not self.told.get("archived") and not self.is_removed
 
     @property
     def copy(self) -> PlanRestoreParams | None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import orjson
 
@@ -58,6 +59,8 @@ class RemoveCopy(LakeCall):
 
     @property
     def says(self) -> str:
+        if not self.there:
+            return f"Looks whether anything is left at {self.table.uri}."
         what = f"{objects(len(self.there))} of {self.size:,} bytes from {self.table.uri}"
         return f"Ends the log by {self._fence}, which keeps writers out, then removes {what}."
 
@@ -147,19 +150,23 @@ class _Written:
     def foreign(self, there: Mapping[str, ObjectSummary]) -> str:
         """The path of an object that is not as the restore wrote it, "" for none. Raises AwsError."""
         sizes = {one.path: one.size for one in self.copying.files}
-        copies = {one.name: one for one in self.log.log}
-
-        def is_own(path: str) -> bool:
-            return sizes[path] == there[path].size if path in sizes else self._is_own(path, there[path], copies)
-
-        small = [path for path, one in there.items() if one.size <= SMALL]
+        is_own = partial(self._is_own, {one.name: one for one in self.log.log})
+        read: list[tuple[str, ObjectSummary]] = []
+        for path, one in there.items():
+            if path not in sizes:
+                read.append((path, one))
+            elif sizes[path] != one.size:
+                return path
+        small = [pair for pair in read if pair[1].size <= SMALL]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            wrong = [path for path, own in zip(small, pool.map(is_own, small), strict=True) if not own]
-        large = there.keys() - small  # of which one at a time is held in memory
-        return next((path for path in (*wrong, *sorted(large)) if path in wrong or not is_own(path)), "")
+            wrong = [path for (path, _), own in zip(small, pool.map(is_own, small), strict=True) if not own]
+        # Of larger ones one at a time is held in memory.
+        large = (pair[0] for pair in read if pair[1].size > SMALL and not is_own(pair))
+        return next(chain(wrong, large), "")
 
-    def _is_own(self, path: str, one: ObjectSummary, copies: Mapping[str, LogCopy]) -> bool:
+    def _is_own(self, copies: Mapping[str, LogCopy], found: tuple[str, ObjectSummary]) -> bool:
         """Whether an object that is no data file is the restore's."""
+        path, one = found
         name = path.removeprefix(LOG)
         if path == CLAIM:
             return self._data(one) == self.copying.claim

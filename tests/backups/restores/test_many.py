@@ -109,6 +109,10 @@ def test_every_table_is_restored_as_it_was_at_one_moment_and_nothing_else_is_wri
     assert all(key.startswith(f"{shop.backup.source}/back/") for key in after.keys() - before.keys())
     audited = AuditEntry.objects.filter(target_type="restore-point", outcome="done", job_id=told["job"]["id"])
     assert {one.target_label for one in audited} == {shop.uri("shop/orders"), shop.uri("stock")}
+    again = of_plan(capsys, "--at", shop.at(hours_ago=5), "--to", shop.uri("back"), "--apply", "--enqueue")["job"]["id"]
+    busy = restore(capsys, shop.uri("back/stock"), "--remove", "--apply")["job"]["error"]["text"]
+    assert f"job {again} works at" in busy
+    Job.objects.filter(pk=again).update(state="cancelled")
     assert restore(capsys, shop.uri("back/stock"), "--remove", "--apply")["job"]["state"] == "succeeded"
     left = everything(shop.backup.lake, shop.backup.source, shop.backup.vault)
     assert left == {key: data for key, data in after.items() if "/back/stock/" not in key}

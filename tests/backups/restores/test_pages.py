@@ -144,6 +144,13 @@ def test_a_removal_that_cannot_prove_that_the_bytes_are_kept_needs_an_admin(tabl
     assert "it is not proven that the backup has them" in page
     assert "Needs the admin role." in page
     assert operator.post(plan, sent).status_code == 403
+    of_vault = person(None, "admin-of-the-vault")
+    vault = Connection.objects.create(name="vault", region="us-east-1", endpoint_url=table.backup.lake.origin)
+    Job.objects.update(connection=vault)
+    Plan.objects.update(vault_connection=vault)
+    for connection, role in ((vault, Role.ADMIN), (Connection.objects.get(name="prod"), Role.OPERATOR)):
+        Grant.objects.create(user=of_vault, connection=connection, role=role)
+    assert signed_in_as(of_vault).post(plan, sent).status_code == 403
     assert admin.post(plan, {**sent, "confirm": "t"}).status_code == 422
     admin.post(plan, sent)
     assert done("remove-restored").state == "succeeded"

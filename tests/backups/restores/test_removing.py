@@ -168,14 +168,15 @@ def test_who_has_the_table_open_cannot_commit_once_the_log_is_closed(table, caps
     assert table.rows(to(table)) == [*range(6), 99]
 
 
-def test_a_commit_that_comes_while_the_log_is_removed_keeps_its_data_files(table, capsys, monkeypatch):
+@pytest.mark.parametrize(("number", "keeps"), [(5, True), (6, False)])
+def test_a_commit_that_comes_while_the_log_is_removed_keeps_its_data_files(table, capsys, monkeypatch, number, keeps):
     apply(capsys, table)
-    files = {key for key in below(table) if "_delta_log" not in key}
+    files = {key for key in below(table) if "_delta_log" not in key} | {f"{LOG}{7:020d}.json"}
     commit = f"{LOG}{0:020d}.json"
-    before_its_listing(monkeypatch, 5, lambda: table.backup.lake.put(table.backup.source, commit, b"{}"))
+    before_its_listing(monkeypatch, number, lambda: table.backup.lake.put(table.backup.source, commit, b"{}"))
     told = remove(capsys, table, "--apply")["job"]
     assert f"{commit.removeprefix(AT)} was written by now: somebody writes to the table." in told["error"]["text"]
-    assert set(below(table)) == files | {commit, f"{LOG}{7:020d}.json"}
+    assert set(below(table)) == {commit, *(files if keeps else ())}
 
 
 @pytest.mark.parametrize("number", [5, 6])
