@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from backups.queries.restores import restore_page
 from backups.restores import actions, jobs, readers, removing
 from coordinator.models import DeltaTable
 from coordinator.observation.passes import observe_one_table
@@ -75,8 +76,8 @@ def add_file(table: Table) -> bytes:
 @pytest.mark.parametrize(
     ("path", "data"),
     [
-        ("part-of-somebody.parquet", b"x"),
-        (f"_delta_log/{7:020d}.json", b"{}"),
+        (f"{6:020d}.crc", b"x"),  # beside the log, where that would be its own
+        (f"_delta_log/{7:020d}.json", lambda table: table.backup.lake.get(table.backup.source, OF_SPARK)),
         (f"_delta_log/{6:020d}.json", b'{"commitInfo": {}}'),
         (f"_delta_log/{6:020d}.json", add_file),
         (
@@ -86,6 +87,7 @@ def add_file(table: Table) -> bytes:
         (f"_delta_log/.tmp/{6:020d}.json.5b8a2d0e", b"{}"),
         (f"_delta_log/_staged_commits/{6:020d}.5b8a2d0e.json", b"{}"),
         ("_delta_log/.notes", b"{}"),
+        (f"_delta_log/{9:020d}.checkpoint.parquet", b"x"),
         ("_delta_log/_sidecars/notes.txt", b"{}"),
         slowly("_delta_log", b"x"),
         slowly("_change_data/cdc-1.parquet", b"x"),
@@ -101,6 +103,16 @@ def test_where_anything_else_lies_nothing_is_removed(table, capsys, path, data):
         f"{to(table)}/{path} is not as the restore wrote it: somebody has written to the table"
         in told["refusal"]["reason"]
     )
+    assert lake(table) == there
+
+
+def test_where_a_data_file_has_another_size_nothing_is_removed(table, capsys):
+    apply(capsys, table)
+    file = next(key for key in below(table) if key.endswith(".parquet") and not key.startswith(LOG))
+    table.backup.lake.put(table.backup.source, file, b"x")
+    there = lake(table)
+    reason = remove(capsys, table, "--apply", "--confirm", "restored.t-5")["refusal"]["reason"]
+    assert f"{to(table)}/{file.removeprefix(AT)} is not as the restore wrote it" in reason
     assert lake(table) == there
 
 
@@ -311,15 +323,18 @@ def test_the_restore_that_wrote_is_removed_and_not_one_that_was_refused_since(ta
     apply(capsys, table)
     refused = actions.restore(command, table.point, planned, planned.result["plan"]["digest"], here=True)
     assert refused.error_text.startswith("Stopped before any change")
+    assert restore_page(table.point, planned).copy is None
     assert remove(capsys, table, "--apply")["job"]["state"] == "succeeded"
     assert lake(table) == before
 
 
-def test_another_restore_that_is_there_is_not_removed(table, capsys):
+def test_another_restore_that_is_there_is_not_removed(table, capsys, monkeypatch):
     apply(capsys, table)
     table.backup.lake.put(table.backup.source, AT + CLAIM, b"{}")
     there = lake(table)
-    assert "another restore is there" in remove(capsys, table, "--apply")["refusal"]["reason"]
+    for small in (removing.SMALL, 1):
+        monkeypatch.setattr(removing, "SMALL", small)
+        assert "another restore is there" in remove(capsys, table, "--apply")["refusal"]["reason"]
     assert lake(table) == there
 
 
